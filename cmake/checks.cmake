@@ -1,0 +1,1 @@
+# Style, layer and ISA-object checks as ctests.
