@@ -1,0 +1,150 @@
+// WindowStore: each key's stored events in memory, and the window values read from them. Check and record are one step.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/result.h"
+#include "decision/program.h"
+#include "decision/window_def.h"
+
+namespace tollgate {
+
+struct WindowLimits {
+    std::size_t memory_bytes = std::size_t{4}
+                               << 30;  // over all keys; past it the coldest keys are to be spilled
+    std::size_t max_events_per_key =
+        1'000'000;            // past it the key's windows are unknown and flagged ("overflow")
+    std::size_t shards = 64;  // power of two
+};
+
+constexpr std::size_t kMaxKeySpecs = 8;
+constexpr std::size_t kMaxWindows = 200;
+constexpr std::size_t kMaxKeeps = 32;
+
+// Where an event's rows are: one key per KeySpec that the event has. Small and copyable; `bytes` is the key's text
+// ("account_id" values length-prefixed), bounded by the ids' bounds.
+struct EventKeys {
+    struct Key {
+        KeySpecId spec{};
+        std::uint64_t hash = 0;
+        std::string bytes;
+    };
+    std::array<Key, kMaxKeySpecs> keys;
+    std::uint8_t count = 0;
+};
+
+// What came of one event's windows. Indexed by WindowId; reused between events, nothing is allocated after warm-up.
+struct WindowValues {
+    std::vector<Value> values;       // one per window; string values view into `strings`
+    std::vector<std::int64_t> kept;  // micro-units per keep; INT64_MIN is unknown
+    std::uint32_t cold_keys = 0;     // keys on disk that were not loaded: their windows are unknown
+    std::uint32_t overflow_keys = 0;
+};
+
+enum class RecordMode : std::uint8_t {
+    kRecord,    // compute, then record
+    kReadOnly,  // compute only (too late, or a preview)
+    kLoad,      // record only (recovery, import): `kept` gives the named numbers of the time
+};
+
+struct WindowEvent {
+    EventTime at;
+    std::uint64_t arrival = 0;   // the tenant's arrival number: ties in time go by it
+    std::uint64_t id_hash = 0;   // hash64(event_id)
+    Label label = Label::kNone;  // kLoad: outcome already known, with its date
+    EventTime label_known_at{};
+};
+
+// Memory and work of the store, per KeySpec and in all, for /metrics and `tollgate windows`.
+struct WindowStats {
+    struct PerKey {
+        std::string name;
+        std::uint64_t keys = 0;
+        std::uint64_t resident = 0;
+        std::uint64_t events = 0;
+        std::uint64_t bytes = 0;
+    };
+    std::vector<PerKey> keys;
+    std::uint64_t bytes = 0;
+    std::uint64_t spilled_keys = 0;
+};
+
+// Thread-safe: a key lives in shard hash % shards; every call locks the shards it touches in ascending order. `plan` must
+// outlive the store and may be replaced by one of the same signature through use_plan (a new pack's definitions).
+class WindowStore {
+  public:
+    WindowStore(const WindowPlan& plan, const WindowLimits& limits);
+    ~WindowStore();
+    WindowStore(const WindowStore&) = delete;
+    WindowStore& operator=(const WindowStore&) = delete;
+
+    const WindowPlan& plan() const;
+
+    // The keys of an event, from its field values (FieldId order).
+    static void keys_of(const WindowPlan& plan, std::span<const Value> fields, EventKeys& out);
+
+    // Computes every window of `plan` (same signature as the store's) and, with kRecord, records the event, atomically
+    // over its keys: of two concurrent events of a key one sees the other. `fields` is the event's row; `input.windows`
+    // is ignored. A keep is evaluated after all windows. Windows of keys on disk are unknown and counted; the event is
+    // recorded all the same and merged when the key is loaded. Late events are inserted at their own time.
+    // Cost: windows without `where` over count/sum: O(log n); the rest O(events in the span).
+    void assess(const WindowPlan& plan, const EventKeys& keys, const WindowEvent& event,
+                const EvalInput& input, RecordMode mode, WindowValues& out) noexcept;
+
+    // Adds a known label to a recorded event. kNotFound when no row of that time and arrival is there (expired or cold).
+    // Several labels of one event are kept; the one with the latest known_at <= the reading time counts.
+    Status apply_label(const EventKeys& keys, EventTime at, std::uint64_t arrival, Label label,
+                       EventTime known_at);
+
+    // Drops rows older than `now` - retention - lateness from keys as they are touched; this call sweeps one shard.
+    void sweep(std::size_t shard, EventTime oldest_needed);
+
+    // --- disk ---
+    struct KeyRef {
+        KeySpecId spec{};
+        std::string bytes;
+    };
+    // Keys of the event that are known to be on disk and not in memory. Cheap (one probe a key).
+    void missing(const EventKeys& keys, std::vector<KeyRef>& out) const;
+    // Puts a key's stored bytes back (merging rows recorded meanwhile). kCorrupt when they do not parse.
+    Status load_key(const KeyRef& key, std::string_view blob);
+    // Says that a key exists on disk, without loading it (start-up).
+    void mark_on_disk(const KeyRef& key);
+    // Visits keys changed since their last export (all of them when `all`) with their serialized rows; returns after
+    // `max_keys`. What was visited counts as clean. For snapshots, background thread.
+    std::size_t export_dirty(
+        std::size_t max_keys, bool all,
+        const std::function<void(const KeyRef&, std::string_view blob)>& visit);
+    // Chooses the coldest clean keys until memory is below `target_bytes`, drops them from memory, leaving a mark.
+    std::size_t evict(std::size_t target_bytes);
+    bool over_memory() const;
+
+    WindowStats stats() const;
+
+    // SHA-256 over every resident row, ordered by (key spec, key bytes, time, event id hash): labels and slots included,
+    // arrival numbers excluded. Equal sets of events give equal digests whatever order they came in.
+    Digest hash() const;
+    // Rows of one key in order, for `tollgate windows show`.
+    void visit_rows(
+        const KeyRef& key,
+        const std::function<void(std::span<const std::uint64_t> row, Label label)>& visit) const;
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+// Reads one slot of a stored row as a Value (used by `where` programs and by the window functions).
+Value read_slot(const RowSlot& slot, const std::uint64_t* row) noexcept;
+// Writes a value into a row's slot; unknown, error and out-of-range values are stored as unknown.
+void write_slot(const RowSlot& slot, const Value& value, std::uint64_t* row) noexcept;
+
+}  // namespace tollgate
