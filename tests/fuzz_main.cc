@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
     if (argc > 1 && std::filesystem::is_directory(argv[1])) {
         for (const auto& entry : std::filesystem::directory_iterator(argv[1])) {
             std::ifstream in(entry.path(), std::ios::binary);
-            corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+            corpus.emplace_back(std::istreambuf_iterator<char>(in),
+                                std::istreambuf_iterator<char>());
         }
     }
     for (const auto& input : corpus) {
@@ -28,7 +29,9 @@ int main(int argc, char** argv) {
         for (std::size_t e = 0; e < edits; ++e) {
             const auto byte = static_cast<std::uint8_t>(random());
             if (input.empty() || random() % 4 == 0) {
-                input.insert(input.begin() + static_cast<std::ptrdiff_t>(random() % (input.size() + 1)), byte);
+                input.insert(
+                    input.begin() + static_cast<std::ptrdiff_t>(random() % (input.size() + 1)),
+                    byte);
             } else if (random() % 4 == 0) {
                 input.erase(input.begin() + static_cast<std::ptrdiff_t>(random() % input.size()));
             } else {
