@@ -18,9 +18,9 @@ class ByteWriter {
     void u32(std::uint32_t v);
     void u64(std::uint64_t v);
     void i64(std::int64_t v);
-    void varint(std::uint64_t v);        // LEB128, 1..10 bytes
-    void bytes(std::string_view v);      // varint length, then the bytes
-    void be64(std::uint64_t v);          // big endian: sorts as the number
+    void varint(std::uint64_t v);    // LEB128, 1..10 bytes
+    void bytes(std::string_view v);  // varint length, then the bytes
+    void be64(std::uint64_t v);      // big endian: sorts as the number
 
   private:
     std::string& out_;

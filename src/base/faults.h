@@ -9,10 +9,10 @@ namespace tollgate {
 
 // One instance per process, made in main, passed by reference. Relaxed atomics: a switch may be seen a moment late.
 struct FaultSwitches {
-    std::atomic<std::int64_t> store_delay_us{0};   // each commit of the store takes this much longer
-    std::atomic<bool> store_full{false};           // each commit fails as a full disk does
-    std::atomic<bool> store_frozen{false};         // the commit thread stops taking work
-    std::atomic<bool> worker_frozen{false};        // the model seam's worker stops answering
+    std::atomic<std::int64_t> store_delay_us{0};  // each commit of the store takes this much longer
+    std::atomic<bool> store_full{false};          // each commit fails as a full disk does
+    std::atomic<bool> store_frozen{false};        // the commit thread stops taking work
+    std::atomic<bool> worker_frozen{false};       // the model seam's worker stops answering
     std::atomic<std::int64_t> scorer_delay_us{0};  // each model answer takes this much longer
     std::atomic<std::int64_t> clock_jump_us{0};    // added to the wall clock (stream clock "wall")
 };
