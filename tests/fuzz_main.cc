@@ -1,4 +1,5 @@
-// Runs a libFuzzer target without libFuzzer: the corpus folder's files, then 1,000 seeded mutations of them.
+// Runs a libFuzzer target without libFuzzer: the corpus folder's files, then 1,000 seeded mutations
+// of them.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
