@@ -58,6 +58,7 @@ struct FieldInfo {
     ValueKind kind = ValueKind::kUnknown;
     FieldSource source = FieldSource::kEventId;
     std::uint16_t index = 0;
+    std::uint16_t currency = 0;  // kMoney: into FieldTable::currencies, also for attributes
 };
 
 // Rules say: event_id, event_type ("payment"|"transfer"|"credit_application"), occurred_at, account_id, amount,

@@ -1,0 +1,77 @@
+// Tests of the field table: what a rule set sees under which name.
+#include "decision/schema.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "decision/describe.h"
+
+namespace tollgate {
+namespace {
+
+Schema schema() {
+    return {{{"home_country", AttributeType::kString, false},
+             {"income", AttributeType::kMoney, true},
+             {"age", AttributeType::kInteger, false}},
+            {"memo"}};
+}
+const Currency kUsd{840};
+const Currency kJpy{392};
+
+TEST(FieldTable, GivesEachRulesetItsOwnAmountAndLocalTime) {
+    FieldTable table(schema());
+    EXPECT_FALSE(table.find("amount", kUsd, "UTC"));
+    table.add_ruleset(kUsd, "UTC");
+    table.add_ruleset(kJpy, "Asia/Seoul");
+    const std::size_t size = table.size();
+    table.add_ruleset(kUsd, "Asia/Seoul");
+    EXPECT_EQ(table.size(), size);
+    const auto usd = table.find("amount", kUsd, "UTC");
+    const auto jpy = table.find("amount", kJpy, "Asia/Seoul");
+    ASSERT_TRUE(usd && jpy);
+    EXPECT_NE(*usd, *jpy);
+    EXPECT_EQ(table.currencies()[table.at(*jpy).index], kJpy);
+    const auto seoul = table.find("local_time", kUsd, "Asia/Seoul");
+    ASSERT_TRUE(seoul);
+    EXPECT_EQ(table.zones()[table.at(*seoul).index], "Asia/Seoul");
+    EXPECT_FALSE(table.find("local_time", kUsd, "Europe/Paris"));
+}
+
+TEST(FieldTable, MoneyAttributesAreConvertedPerCurrency) {
+    FieldTable table(schema());
+    table.add_ruleset(kUsd, "UTC");
+    table.add_ruleset(kJpy, "UTC");
+    const auto field = table.find("attributes.income", kJpy, "UTC");
+    ASSERT_TRUE(field);
+    EXPECT_EQ(table.at(*field).kind, ValueKind::kMoney);
+    EXPECT_EQ(table.at(*field).index, 1);
+    EXPECT_EQ(table.currencies()[table.at(*field).currency], kJpy);
+    EXPECT_EQ(table.at(*table.find("attributes.age", kUsd, "UTC")).kind, ValueKind::kNumber);
+}
+
+TEST(FieldTable, NamesAreUniqueAndCompleteBeforeAnyRuleset) {
+    const auto names = FieldTable(schema()).names();
+    EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+    for (const char* name : {"amount", "local_time", "attributes.income", "device.ip_country"}) {
+        EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+    }
+}
+
+TEST(NearestName, FindsTyposAndRefusesStrangers) {
+    const std::vector<std::string> known{"event_id", "account_id", "amount", "memo"};
+    EXPECT_EQ(nearest_name("acount_id", known), "account_id");
+    EXPECT_EQ(nearest_name("amuont", known), "amount");
+    EXPECT_EQ(nearest_name("zzzzzz", known), "");
+    EXPECT_EQ(nearest_name(std::string(100, 'a'), known), "");
+    EXPECT_EQ(did_you_mean("mem", known), " (did you mean \"memo\"?)");
+}
+
+TEST(Quoted, ShortensAtACharactersEdge) {
+    EXPECT_EQ(short_quote("a\nb"), "\"a?b\"");
+    const std::string long_text = std::string(39, 'x') + "\xC3\xA9" + "y";
+    EXPECT_EQ(short_quote(long_text), "\"" + std::string(39, 'x') + "...\"");
+}
+
+}  // namespace
+}  // namespace tollgate
