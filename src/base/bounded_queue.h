@@ -1,4 +1,5 @@
-// BoundedQueue<T>: a FIFO between threads with a fixed capacity; a full queue refuses instead of waiting.
+// BoundedQueue<T>: a FIFO between threads with a fixed capacity; a full queue refuses instead of
+// waiting.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,8 @@ class BoundedQueue {
         return true;
     }
 
-    // Waits until there is an item, the queue is closed and empty (nullopt), or `wait` has passed (nullopt).
+    // Waits until there is an item, the queue is closed and empty (nullopt), or `wait` has passed
+    // (nullopt).
     std::optional<T> pop_for(std::chrono::microseconds wait) {
         std::unique_lock lock(mutex_);
         (void)ready_.wait_for(lock, wait, [this] { return closed_ || !items_.empty(); });

@@ -1,5 +1,5 @@
-// Little byte codec for stored values: fixed-width little endian, varints, length-prefixed strings; big endian where the
-// bytes are a sort key.
+// Little byte codec for stored values: fixed-width little endian, varints, length-prefixed strings;
+// big endian where the bytes are a sort key.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,9 @@ class ByteWriter {
     std::string& out_;
 };
 
-// Reads what ByteWriter wrote. Every read past the end or malformed varint makes the reader fail for good: values read
-// after that are zero or empty, and ok() is false. Never reads out of bounds, never allocates.
+// Reads what ByteWriter wrote. Every read past the end or malformed varint makes the reader fail
+// for good: values read after that are zero or empty, and ok() is false. Never reads out of bounds,
+// never allocates.
 class ByteReader {
   public:
     explicit ByteReader(std::string_view in) : in_(in) {}

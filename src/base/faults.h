@@ -1,5 +1,6 @@
-// Fault switches: the ways a drill or a test breaks this process on purpose. All off in service; set by tests, by
-// `tollgate serve --enable-faults` through /admin/faults, and shown by /readyz while on.
+// Fault switches: the ways a drill or a test breaks this process on purpose. All off in service;
+// set by tests, by `tollgate serve --enable-faults` through /admin/faults, and shown by /readyz
+// while on.
 #pragma once
 
 #include <atomic>
@@ -7,7 +8,8 @@
 
 namespace tollgate {
 
-// One instance per process, made in main, passed by reference. Relaxed atomics: a switch may be seen a moment late.
+// One instance per process, made in main, passed by reference. Relaxed atomics: a switch may be
+// seen a moment late.
 struct FaultSwitches {
     std::atomic<std::int64_t> store_delay_us{0};  // each commit of the store takes this much longer
     std::atomic<bool> store_full{false};          // each commit fails as a full disk does

@@ -12,7 +12,8 @@ namespace tollgate {
 
 using Digest = std::array<std::uint8_t, 32>;
 
-// One-shot SHA-256 (FIPS 180-4) through OpenSSL. Allocates nothing after the first call on a thread.
+// One-shot SHA-256 (FIPS 180-4) through OpenSSL. Allocates nothing after the first call on a
+// thread.
 Digest sha256(std::string_view bytes);
 
 // Streaming SHA-256.
@@ -37,7 +38,8 @@ std::string to_hex(std::string_view bytes);
 // Table hash, seedable; the same bytes and seed give the same value on every machine.
 std::uint64_t hash64(std::string_view bytes, std::uint64_t seed = 0);
 
-// `size` bytes from the operating system's generator (getrandom); stops the process if there is none.
+// `size` bytes from the operating system's generator (getrandom); stops the process if there is
+// none.
 std::string random_bytes(std::size_t size);
 
 // True when equal; time depends on the lengths alone.

@@ -1,4 +1,5 @@
-// LatencyHistogram: log-linear counts of microseconds, relative error <= 1/64, for percentiles of load tests and benches.
+// LatencyHistogram: log-linear counts of microseconds, relative error <= 1/64, for percentiles of
+// load tests and benches.
 #pragma once
 
 #include <array>
@@ -6,8 +7,8 @@
 
 namespace tollgate {
 
-// 0..63 us exact, then 64 steps per doubling up to 2^36 us (19 hours; larger values are clamped and counted there).
-// Fixed memory, no allocation. One owner; merge() sums two.
+// 0..63 us exact, then 64 steps per doubling up to 2^36 us (19 hours; larger values are clamped and
+// counted there). Fixed memory, no allocation. One owner; merge() sums two.
 class LatencyHistogram {
   public:
     void record(std::int64_t micros) noexcept;  // negative counts as 0
@@ -15,7 +16,8 @@ class LatencyHistogram {
     std::uint64_t count() const noexcept { return count_; }
     std::int64_t max() const noexcept { return max_; }
     double mean() const noexcept;
-    // Upper edge of the bucket that holds the q-quantile (0 <= q <= 1), never above max(); 0 when empty.
+    // Upper edge of the bucket that holds the q-quantile (0 <= q <= 1), never above max(); 0 when
+    // empty.
     std::int64_t quantile(double q) const noexcept;
 
   private:

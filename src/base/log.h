@@ -19,9 +19,10 @@ struct Field {
     std::variant<std::int64_t, double, std::string_view> value;
 };
 
-// Copies the fields into a bounded ring and returns; a writer thread (nice 10) formats them. Full ring: the
-// event is counted in log_dropped() and lost. Never blocks, never allocates, never throws. Values longer than the
-// slot are cut. Before start_log() and after stop_log() lines go straight to standard error.
+// Copies the fields into a bounded ring and returns; a writer thread (nice 10) formats them. Full
+// ring: the event is counted in log_dropped() and lost. Never blocks, never allocates, never
+// throws. Values longer than the slot are cut. Before start_log() and after stop_log() lines go
+// straight to standard error.
 void log_event(Level level, std::string_view event, std::initializer_list<Field> fields) noexcept;
 
 // Starts the writer: `path` empty or "-" means standard error. Lines below `least` are dropped.

@@ -14,8 +14,8 @@ enum class ThreadRole : std::uint8_t {
     kBackground,   // nice 10: log writer, review workers, snapshots
 };
 
-// Names the calling thread (15 bytes kept) and sets its priority. Never fails: what the system refuses is left as it is
-// and false is returned.
+// Names the calling thread (15 bytes kept) and sets its priority. Never fails: what the system
+// refuses is left as it is and false is returned.
 bool enter_thread(ThreadRole role, std::string_view name) noexcept;
 
 }  // namespace tollgate

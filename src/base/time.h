@@ -1,4 +1,5 @@
-// Event time: UTC microseconds since 1970, and its RFC 3339 text form. Deadlines use the steady clock instead.
+// Event time: UTC microseconds since 1970, and its RFC 3339 text form. Deadlines use the steady
+// clock instead.
 #pragma once
 
 #include <chrono>
@@ -21,8 +22,8 @@ constexpr EventTime from_micros(std::int64_t micros) {
     return EventTime{Micros{micros}};
 }
 
-// RFC 3339 section 5.6 with a mandatory offset ("Z" or "+hh:mm"); fractions up to 6 digits (more are
-// refused, they cannot be kept), a leap second (:60) reads as the following second's :00.
+// RFC 3339 section 5.6 with a mandatory offset ("Z" or "+hh:mm"); fractions up to 6 digits (more
+// are refused, they cannot be kept), a leap second (:60) reads as the following second's :00.
 // Errors: kBadInput naming `field`, the text (shortened to 40 bytes) and the allowed form and range
 // (years 1970..2199).
 Result<EventTime> parse_rfc3339(std::string_view field, std::string_view text);

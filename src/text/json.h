@@ -1,4 +1,5 @@
-// JSON input: simdjson's DOM parser behind a bounded, exception-free door. The only file that may include simdjson.
+// JSON input: simdjson's DOM parser behind a bounded, exception-free door. The only file that may
+// include simdjson.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +12,20 @@
 
 namespace tollgate {
 
-enum class JsonKind : std::uint8_t { kNull, kBool, kInteger, kUnsigned, kDouble, kString, kArray, kObject };
+enum class JsonKind : std::uint8_t {
+    kNull,
+    kBool,
+    kInteger,
+    kUnsigned,
+    kDouble,
+    kString,
+    kArray,
+    kObject
+};
 
-// A value inside the document that made it. Valid until the JsonDocument parses again or dies. Two words, copied freely.
-// An object's members come in source order. Numbers keep their source text through raw_number().
+// A value inside the document that made it. Valid until the JsonDocument parses again or dies. Two
+// words, copied freely. An object's members come in source order. (A number's source text is not
+// kept: amounts are strings.)
 class JsonValue {
   public:
     JsonKind kind() const;
@@ -29,7 +40,8 @@ class JsonValue {
     // The member of that name, or nullopt. Linear in the members.
     std::optional<JsonValue> find(std::string_view key) const;
 
-    // f(std::string_view key, JsonValue value) for each member in source order; stops early when f returns false.
+    // f(std::string_view key, JsonValue value) for each member in source order; stops early when f
+    // returns false.
     template <class F>
     bool each_member(F&& f) const {
         for (Cursor at = begin(); !at.end(); at.next()) {
@@ -73,11 +85,12 @@ class JsonValue {
 
 struct JsonLimits {
     std::size_t max_bytes = 1 << 20;
-    std::size_t max_depth = 64;       // nesting; deeper is kBadInput before anything recurses
-    std::size_t max_members = 4096;   // in one object (the duplicate check is bounded by it)
+    std::size_t max_depth = 64;      // nesting; deeper is kBadInput before anything recurses
+    std::size_t max_members = 4096;  // in one object (the duplicate check is bounded by it)
 };
 
-// Parser and document in one, reusable: after the first documents of a size nothing is allocated. Not thread-safe.
+// Parser and document in one, reusable: after the first documents of a size nothing is allocated.
+// Not thread-safe.
 class JsonDocument {
   public:
     explicit JsonDocument(JsonLimits limits = {});
@@ -85,9 +98,10 @@ class JsonDocument {
     JsonDocument(JsonDocument&&) noexcept;
     JsonDocument& operator=(JsonDocument&&) noexcept;
 
-    // RFC 8259, one document and nothing behind it. Refused with a named error (kBadInput, kTooLarge): syntax, NaN and
-    // Infinity, numbers beyond double (1e999), invalid UTF-8, lone surrogates, U+0000 escapes inside names, duplicate
-    // member names (named in the message, compared after unescaping), depth, size.
+    // RFC 8259, one document and nothing behind it. Refused with a named error (kBadInput,
+    // kTooLarge): syntax, NaN and Infinity, numbers beyond double (1e999), invalid UTF-8, lone
+    // surrogates, U+0000 escapes inside names, duplicate member names (named in the message,
+    // compared after unescaping), depth, size.
     Result<JsonValue> parse(std::string_view text);
 
   private:
