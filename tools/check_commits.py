@@ -10,7 +10,7 @@ import sys
 
 SUBJECT = re.compile(r"^[a-z0-9_.,/+-]+(?: and [a-z0-9_.,/+-]+)?: \S")
 MAX_SUBJECT = 72
-MACHINE = re.compile(r"(?<![\w.\-}/])(?:/wo" + r"rk/|/ro" + r"ot/|/tmp/b-)")
+MACHINE = re.compile(r"(?<![\w.\-}/])(?:/wo" + r"rk/|/ro" + r"ot/|/tmp/" + r"b-)")
 
 
 def faults_of(message: str) -> list[str]:

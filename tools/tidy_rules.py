@@ -49,4 +49,4 @@ USING_NAMESPACE = re.compile(r"\busing\s+namespace\b")
 FAST_MATH = re.compile(r"fast-math|Ofast|ffp-contract=(?:fast|on)")
 
 # A note left in the code needs the number: the word, then (#12).
-NOTE = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b(?!\(#\d+\))")
+NOTE = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME)\b(?!\(#\d+\))")

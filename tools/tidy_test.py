@@ -45,7 +45,8 @@ class Tidy:
         elif len(lines) > rules.SOFT_LINES:
             self.reports.append(f"{inside}: {len(lines)} lines, aim at {rules.SOFT_LINES}")
         self.check_purpose(path, lines)
-        for number, line in enumerate(lines, 1):
+        notes = repo_files.code_only(text, keep_comments=True).splitlines() if path.suffix in CXX else lines
+        for number, line in enumerate(notes, 1):
             if rules.NOTE.search(line):
                 self.fault(path, number, "a note needs its issue's number, as in NOTE(#12)")
         if path.suffix in CXX:

@@ -1,6 +1,7 @@
+# Part of ./run: the stages of `check`.
 # shellcheck shell=bash
-# Part of ./run: the stages of `check`. Each runs in a process of its own (./run _stage NAME), all of them
-# run even if one fails, and the last line counts them.
+# Each runs in a process of its own (./run _stage NAME), all of them run even if one fails, and the last
+# line counts them.
 
 # NAME:SECONDS, in this order; a stage that takes longer is stopped and has failed. Their sum is a
 # ceiling for a machine that hangs, not the plan: the plan is 35 minutes on two cores.

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # Part of ./run: installs what is missing and says what it does; a second time it only looks.
+# shellcheck shell=bash
 
 # install_packages LIST...: the Debian packages of these lists that dpkg does not have.
 install_packages() {
