@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "text/utf8.h"
+
 namespace tollgate {
 namespace {
 
@@ -63,21 +65,7 @@ std::string suggestion(std::string_view near) {
 }  // namespace
 
 std::string short_quote(std::string_view text) {
-    std::size_t size = std::min(text.size(), kMaxQuoted);
-    while (size > 0 && size < text.size() &&
-           (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) {
-        --size;
-    }
-    std::string out = "\"";
-    for (const char c : text.substr(0, size)) {
-        const auto byte = static_cast<unsigned char>(c);
-        out += byte < 0x20 || byte == 0x7F ? '?' : c;
-    }
-    if (size < text.size()) {
-        out += "...";
-    }
-    out += '"';
-    return out;
+    return '"' + printable(text, kMaxQuoted) + '"';
 }
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string> known) {

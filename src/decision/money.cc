@@ -1,4 +1,5 @@
-// Currencies through ICU, with the ISO 4217 exponents where ICU's differ, and the decimal text form of money.
+// Currencies through ICU, with the ISO 4217 exponents where ICU's differ, and the decimal text form
+// of money.
 #include "decision/money.h"
 
 #include <unicode/ucurr.h>
@@ -30,8 +31,8 @@ struct CurrencyTable {
     std::array<CurrencyInfo, kCodes> by_number;
 };
 
-// CLDR, and so ICU, gives these the digits that are used in daily life (0); ISO 4217 gives the ones that payment
-// networks carry. Checked against ISO 4217:2015 with its amendments up to 176.
+// CLDR, and so ICU, gives these the digits that are used in daily life (0); ISO 4217 gives the ones
+// that payment networks carry. Checked against ISO 4217:2015 with its amendments up to 176.
 struct Exponent {
     std::string_view alpha;
     std::int8_t digits;
@@ -83,9 +84,10 @@ CurrencyTable make_table() {
     return table;
 }
 
-// Made on first use, then never changed: ICU's look-ups take locks and allocate, the decide path must do neither. A
-// function-local static rather than an object handed down, because it is a constant of the standard, equal in every
-// process, and Money's text form is needed where no context is at hand.
+// Made on first use, then never changed: ICU's look-ups take locks and allocate, the decide path
+// must do neither. A function-local static rather than an object handed down, because it is a
+// constant of the standard, equal in every process, and Money's text form is needed where no
+// context is at hand.
 const CurrencyTable& currencies() {
     static const CurrencyTable table = make_table();
     return table;

@@ -16,7 +16,8 @@ struct Currency {
     friend auto operator<=>(const Currency&, const Currency&) = default;
 };
 
-// From the three-letter code (upper case) of an active ISO 4217 currency, through ICU. kBadInput for an unknown code.
+// From the three-letter code (upper case) of an active ISO 4217 currency, through ICU. kBadInput
+// for an unknown code.
 Result<Currency> currency_of(std::string_view alpha3);
 std::string_view alpha3_of(Currency currency);  // "USD"; "???" for one not made by currency_of
 int digits_of(Currency currency);               // USD 2, JPY 0, KWD 3
@@ -28,8 +29,10 @@ struct Money {
     friend bool operator==(const Money&, const Money&) = default;
 };
 
-// "125.40" -> 12540 USD. Optional '-', digits, and exactly at most the currency's fraction digits ("12" and "12.5" are
-// 12.00 and 12.50 USD; "85.64999999999999" is refused; so are exponents, blanks, '+', leading zeros like "007", NaN).
+// "125.40" -> 12540 USD. Optional '-', digits, and exactly at most the currency's fraction digits
+// ("12" and "12.5" are
+// 12.00 and 12.50 USD; "85.64999999999999" is refused; so are exponents, blanks, '+', leading zeros
+// like "007", NaN).
 // |value| <= 9,000,000,000,000,000 minor units. Errors name `field`, the text and what is allowed.
 Result<Money> parse_money(std::string_view field, std::string_view value, Currency currency);
 

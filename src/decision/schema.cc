@@ -1,4 +1,5 @@
-// The table of fields: built-in ones, attributes, and those that depend on a rule set's currency or zone.
+// The table of fields: built-in ones, attributes, and those that depend on a rule set's currency or
+// zone.
 #include "decision/schema.h"
 
 #include <algorithm>

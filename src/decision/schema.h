@@ -26,8 +26,8 @@ struct Schema {
     std::optional<std::size_t> find(std::string_view name) const;
 };
 
-// Index into an event's value row. Built-in fields first, then attributes, then per-ruleset ones (the amount in a
-// currency, local time in a zone): a pack's FieldTable gives each its place.
+// Index into an event's value row. Built-in fields first, then attributes, then per-ruleset ones
+// (the amount in a currency, local time in a zone): a pack's FieldTable gives each its place.
 enum class FieldId : std::uint16_t {};
 
 enum class FieldSource : std::uint8_t {
@@ -49,23 +49,25 @@ enum class FieldSource : std::uint8_t {
     kAmountIn,  // index = into FieldTable::currencies: the amount converted at the rate of its date
     kLocalTime,     // index = into FieldTable::zones: kTimeOfDay
     kLocalWeekday,  // likewise: 1 Monday .. 7 Sunday
-    kAccountLimit,  // index = into FieldTable::currencies: the account's limit in that currency; unknown when none
+    // index = into FieldTable::currencies: the account's limit in that currency; unknown when none
+    kAccountLimit,
 };
 
 struct FieldInfo {
     std::string
-        name;  // as rules write it: "counterparty.id", "attributes.home_country", "amount", "local_time"
+        // as rules write it: "counterparty.id", "attributes.home_country", "amount", "local_time"
+        name;
     ValueKind kind = ValueKind::kUnknown;
     FieldSource source = FieldSource::kEventId;
     std::uint16_t index = 0;
     std::uint16_t currency = 0;  // kMoney: into FieldTable::currencies, also for attributes
 };
 
-// Rules say: event_id, event_type ("payment"|"transfer"|"credit_application"), occurred_at, account_id, amount,
-// amount.currency, counterparty.id|kind|category|country, channel, device.id|ip_country, memo, parent_id,
-// attributes.NAME, local_time, local_weekday, account.limit.
-// Attribute kinds: string kString, integer and decimal kNumber, boolean kBool, timestamp kTime, money kMoney (converted
-// like the amount).
+// Rules say: event_id, event_type ("payment"|"transfer"|"credit_application"), occurred_at,
+// account_id, amount, amount.currency, counterparty.id|kind|category|country, channel,
+// device.id|ip_country, memo, parent_id, attributes.NAME, local_time, local_weekday, account.limit.
+// Attribute kinds: string kString, integer and decimal kNumber, boolean kBool, timestamp kTime,
+// money kMoney (converted like the amount).
 class FieldTable {
   public:
     explicit FieldTable(const Schema& schema);
