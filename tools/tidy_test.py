@@ -13,7 +13,7 @@ import sys
 import repo_files
 import tidy_rules as rules
 
-CXX = {".h", ".cc", ".inl"}
+CXX = {".h", ".cc", ".inl", ".inc"}
 SCRIPTS = {".py", ".sh"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+[<"]([^>"]+)[>"]')
 

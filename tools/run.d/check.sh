@@ -60,7 +60,7 @@ stage_style() {
 
 stage_tidy() {
     python3 tools/changed_files.py . |
-        python3 tools/run_tidy.py "$RELEASE" --seconds "${TG_TIDY_SECONDS:-300}" --jobs "$(jobs)"
+        python3 tools/run_tidy.py "$RELEASE" --seconds "${TG_TIDY_SECONDS:-420}" --jobs "$(jobs)"
 }
 
 stage_asan() {
