@@ -31,6 +31,9 @@ std::size_t counted(F&& act) {
     return testing::thread_allocations() - before;
 }
 
+#if !TG_SANITIZER_ALLOCATOR
+// Our own hooks: a sanitizer's calls back for fewer functions (g++'s thread sanitizer not for the
+// aligned ones) and stops the process at a refused alignment.
 TEST(AllocCount, EveryWayToAllocateCountsOnce) {
     EXPECT_EQ(counted([] {}), 0U);
     EXPECT_EQ(counted([] { keep(std::malloc(10)); }), 1U);
@@ -54,6 +57,13 @@ TEST(AllocCount, EveryWayToAllocateCountsOnce) {
     EXPECT_EQ(counted([] { keep(::strdup("inside the C library")); }), 1U);
 }
 
+TEST(AllocCount, RefusedAlignmentIsRefusedStill) {
+    void* memory = nullptr;
+    EXPECT_EQ(::posix_memalign(&memory, 3, 100), EINVAL);
+    EXPECT_EQ(::posix_memalign(&memory, 0, 100), EINVAL);
+}
+#endif
+
 TEST(AllocCount, AThreadCountsItsOwnAndTheProcessCountsAll) {
     const std::size_t all = testing::allocations();
     const std::size_t mine = testing::thread_allocations();
@@ -65,12 +75,6 @@ TEST(AllocCount, AThreadCountsItsOwnAndTheProcessCountsAll) {
     EXPECT_EQ(testing::thread_allocations() - mine, to_start);
     EXPECT_GE(testing::allocations() - all, to_start + 1);
     EXPECT_TRUE(allocations_counted());
-}
-
-TEST(AllocCount, RefusedAlignmentIsRefusedStill) {
-    void* memory = nullptr;
-    EXPECT_EQ(::posix_memalign(&memory, 3, 100), EINVAL);
-    EXPECT_EQ(::posix_memalign(&memory, 0, 100), EINVAL);
 }
 
 }  // namespace
