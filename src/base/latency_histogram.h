@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace tollgate {
@@ -21,8 +22,8 @@ class LatencyHistogram {
     std::int64_t quantile(double q) const noexcept;
 
   private:
-    static constexpr int kSteps = 64;
-    static constexpr int kDoublings = 30;
+    static constexpr std::size_t kSteps = 64;
+    static constexpr std::size_t kDoublings = 30;
     std::array<std::uint64_t, kSteps*(kDoublings + 1)> buckets_{};
     std::uint64_t count_ = 0;
     std::int64_t max_ = 0;

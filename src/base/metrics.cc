@@ -31,6 +31,13 @@ prometheus::Labels to_labels(Labels labels) {
     return out;
 }
 
+prometheus::Labels all_other(prometheus::Labels labels) {
+    for (auto& [name, value] : labels) {
+        value = kOther;
+    }
+    return labels;
+}
+
 // The families of one type. Not thread-safe: Metrics::Impl's mutex guards it.
 template <class T>
 struct Families {
@@ -69,10 +76,7 @@ struct Metrics::Impl {
             auto& entry = at->second;
             prometheus::Labels wanted = to_labels(labels);
             if (!entry.family->Has(wanted)) {
-                if (entry.series >= kMaxSeries) {
-                    std::for_each(wanted.begin(), wanted.end(),
-                                  [](auto& label) { label.second = kOther; });
-                }
+                wanted = entry.series < kMaxSeries ? wanted : all_other(wanted);
                 ++entry.series;
             }
             return &entry.family->Add(wanted, args...);
@@ -119,10 +123,10 @@ void Histogram::observe(double v) const noexcept {
 }
 
 const std::vector<double>& latency_buckets() {
-    static const std::vector<double> kBounds{0.00005, 0.0001, 0.0002, 0.0005, 0.001,
-                                             0.002,   0.005,  0.01,   0.015,  0.02,
-                                             0.05,    0.1,    0.2,    0.5,    1.0};
-    return kBounds;
+    static const std::vector<double> bounds{0.00005, 0.0001, 0.0002, 0.0005, 0.001,
+                                            0.002,   0.005,  0.01,   0.015,  0.02,
+                                            0.05,    0.1,    0.2,    0.5,    1.0};
+    return bounds;
 }
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}

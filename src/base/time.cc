@@ -7,6 +7,17 @@
 namespace tollgate {
 namespace {
 
+using std::chrono::day;
+using std::chrono::days;
+using std::chrono::floor;
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::month;
+using std::chrono::seconds;
+using std::chrono::sys_days;
+using std::chrono::year;
+using std::chrono::year_month_day;
+
 constexpr std::int64_t kFirst = 0;  // 1970-01-01T00:00:00Z
 constexpr EventTime kEnd{std::chrono::sys_days{std::chrono::year{2200} / 1 / 1}};  // exclusive
 constexpr std::size_t kShown = 40;  // bytes of a refused text that its error repeats
@@ -65,7 +76,6 @@ class Scanner {
 };
 
 std::optional<EventTime> scan(std::string_view text) {
-    using namespace std::chrono;
     Scanner in(text);
     const int y = in.number(4, 0, 9999);
     in.expect('-', '-');
@@ -137,7 +147,6 @@ Result<EventTime> parse_rfc3339(std::string_view field, std::string_view text) {
 }
 
 void append_rfc3339(std::string& out, EventTime t) {
-    using namespace std::chrono;
     constexpr EventTime kLowest{sys_days{year{0} / 1 / 1}};
     constexpr EventTime kHighest{sys_days{year{10000} / 1 / 1} - Micros{1}};
     t = std::clamp(t, kLowest, kHighest);
