@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-SUBJECT = re.compile(r"^[a-z0-9_.,/+-]+(?: and [a-z0-9_.,/+-]+)?: \S")
+SUBJECT = re.compile(r"^[a-z0-9_.,/+-]+(?:(?: and|,) [a-z0-9_.,/+-]+)*: \S")
 MAX_SUBJECT = 72
 MACHINE = re.compile(r"(?<![\w.\-}/])(?:/wo" + r"rk/|/ro" + r"ot/|/tmp/" + r"b-)")
 

@@ -44,6 +44,7 @@ ENVIRONMENT = re.compile(r"\b(?:secure_)?getenv\s*\(")
 ENVIRONMENT_ALLOWED = ("apps/",)
 
 THROW = re.compile(r"\bthrow\b")
+THROW_ALLOWED = ("base/alloc_count_operators",)  # a replaced operator new must throw bad_alloc
 SLEEP = re.compile(r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\b|(?<![\w.>:])sleep\s*\(")
 USING_NAMESPACE = re.compile(r"\busing\s+namespace\b")
 FAST_MATH = re.compile(r"fast-math|Ofast|ffp-contract=(?:fast|on)")
