@@ -1,4 +1,5 @@
-// Event: one payment, transfer or credit application as the caller described it. Plain data; owns its strings.
+// Event: one payment, transfer or credit application as the caller described it. Plain data; owns
+// its strings.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,8 @@ enum class AttributeType : std::uint8_t {
     kTimestamp,
     kMoney
 };
-// In the order of AttributeType: string; integer; decimal scaled by 10^6; boolean; time; minor units.
+// In the order of AttributeType: string; integer; decimal scaled by 10^6; boolean; time; minor
+// units.
 struct AttributeValue {
     AttributeType type = AttributeType::kString;
     std::string text;  // kString

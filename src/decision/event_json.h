@@ -8,14 +8,15 @@
 
 #include "base/result.h"
 #include "decision/event.h"
+#include "decision/json_fields.h"
 #include "decision/schema.h"
 #include "text/json.h"
 #include "text/json_writer.h"
 
 namespace tollgate {
 
-// Bounds in bytes of UTF-8. Ids, kinds and attribute strings hold no control characters.
-constexpr std::size_t kMaxIdBytes = 128;  // ids, not empty
+// Bounds in bytes of UTF-8 (ids: kMaxIdBytes, not empty). Ids, kinds and attribute strings hold no
+// control characters.
 constexpr std::size_t kMaxKindBytes =
     32;  // channel, counterparty.kind, counterparty.category; not empty
 constexpr std::size_t kMaxAttributeBytes = 256;  // string attributes
