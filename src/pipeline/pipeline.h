@@ -112,6 +112,8 @@ class Pipeline {
     Readiness readiness() const;
     std::string version_json(std::string_view tenant) const;
     std::size_t in_flight() const;
+    // The tenant's windows, for tools on a stopped folder; null for an unknown tenant.
+    WindowStore* windows_of(std::string_view tenant) const;
     const PipelineOptions& options() const;
 
   private:

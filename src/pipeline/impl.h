@@ -1,0 +1,148 @@
+// Pipeline::Impl: the decision loop's state and its steps, one .cc per group of steps.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/bounded_queue.h"
+#include "decision/record.h"
+#include "pipeline/flight.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/stored.h"
+#include "pipeline/tenant.h"
+
+namespace tollgate::pipeline {
+
+struct OutcomeLookup;
+
+struct Pipeline::Impl {
+    Impl(const PipelineOptions& o, PackPtr fallback, store::Store& s, Loop& l, Metrics& m,
+         FaultSwitches& f, ModelSeam* seam);
+    ~Impl();
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+
+    // --- tenants (tenants.cc, recover.cc) ---
+    Tenant* find_tenant(std::string_view name) const;
+    Result<Tenant*> make_tenant(const std::string& name);
+    Status recover_tenants();
+    Status recover(Tenant& tenant);
+    void newest_event(Tenant& tenant, EventTime at);
+    Status load_meta(Tenant& tenant);
+    Status load_accounts(Tenant& tenant);
+    Status load_keys(Tenant& tenant, std::uint64_t& replay_from);
+    Status replay_log(Tenant& tenant, std::uint64_t from);
+    void bind_metrics(Tenant& tenant);
+
+    // --- one assessment (assess.cc, finish.cc) ---
+    void assess(AssessInput input);
+    Flight* flight(std::uint64_t number);
+    std::unique_ptr<Flight> take_flight();
+    bool join_or_register(Flight& f);
+    void wait_for(Flight& f, Flight& first);
+    void answer_repeat(Flight& f, const std::string& body);
+    void look_up(Flight& f);
+    void admit(Flight& f);
+    void load_cold_keys(Flight& f);
+    void remember_tail(const Flight& f);
+    void load_keys_then(Tenant& tenant, const std::vector<WindowStore::KeyRef>& keys,
+                        std::function<void()> then);
+    void decide(Flight& f);
+    void ask_model(Flight& f);
+    void model_answered(std::uint64_t number, const ScoreAnswer& answer);
+    void model_fault(Flight& f, FaultCause cause);
+    void conclude(Flight& f);
+    void store_and_answer(Flight& f);
+    bool submit_decision(Flight& f);
+    void confirmed(std::uint64_t number, Tenant& tenant, const std::string& event_id);
+    void confirm_timeout(Flight& f);
+    void answer(Flight& f, std::string body, bool in_log);
+    void answer_error(Flight& f, Error error);
+    void answer_by_rules_unrecorded(Flight& f);
+    void finish_drain_if_idle();
+    void decided(Flight& f);
+    void release(std::uint64_t number);
+    void prepare(Flight& f);
+    void combine_votes(Flight& f);
+    std::string render(Flight& f, std::string_view id, std::string_view persisted) const;
+
+    // --- labels, accounts, reads, policies ---
+    void outcome(const std::string& tenant, Outcome outcome, ReplyFn reply);
+    void outcome_try(Tenant& tenant, Outcome outcome, ReplyFn reply, int tries);
+    void outcome_found(Tenant& tenant, const PackPtr& pack, const Outcome& outcome,
+                       OutcomeLookup found, const ReplyFn& reply);
+    bool is_parked_retry(const Tenant& tenant, const Outcome& outcome,
+                         const OutcomeLookup& found) const;
+    static std::string outcome_key(char kind, const Outcome& outcome);
+    void store_outcome(Tenant& tenant, const Outcome& outcome, std::string_view status,
+                       const ReplyFn& reply);
+    void unpark(Tenant& tenant, const std::string& event_id);
+    void get_assessment(const std::string& tenant, const std::string& id, ReplyFn reply);
+    void get_account(const std::string& tenant, const std::string& account_id, ReplyFn reply);
+    void change_account(const std::string& tenant, AccountChange change, ReplyFn reply);
+    void activate_policy(const std::string& tenant, PackFiles files, const std::string& by,
+                         ReplyFn reply);
+    void activate_pack(Tenant& tenant, PackPtr pack, const std::string& by, const ReplyFn& reply);
+    void rollback_policy(const std::string& tenant, const std::string& by, ReplyFn reply);
+    void list_policies(const std::string& tenant, ReplyFn reply);
+    void rebuild(Tenant& tenant, PackPtr pack, const std::string& by, const ReplyFn& reply);
+    void rebuild_when_settled(Tenant& tenant, PackPtr pack, std::uint64_t before,
+                              const std::string& by, const ReplyFn& reply, int tries);
+    void feed_tail(Tenant& tenant, PackPtr pack, std::shared_ptr<WindowStore> windows,
+                   const std::string& by, const ReplyFn& reply);
+    void install(Tenant& tenant, PackPtr pack, std::shared_ptr<WindowStore> windows,
+                 const std::string& by, const ReplyFn& reply);
+    // The answer's body for "os", "fsync" or "memory".
+    using BodyFn = std::function<std::string(std::string_view persisted)>;
+    void submit_simple(Tenant& tenant, Sealed sealed, std::vector<store::Put> puts, BodyFn body,
+                       const ReplyFn& reply);
+    void confirm_simple(std::uint64_t number, std::string_view persisted);
+    PackPtr pack_named(Tenant& tenant, const std::string& hash);
+
+    // --- upkeep (upkeep.cc) ---
+    void schedule_upkeep();
+    void snapshot(Tenant& tenant, std::function<void(Status)> done);
+    Status write_snapshot(const std::string& name, WindowStore& windows,
+                          const PolicyPack& plan_owner, std::uint64_t floor,
+                          const std::string& clock);
+
+    PipelineOptions options;
+    PackPtr fallback_pack;
+    store::Store& store;
+    Loop& loop;
+    Metrics& metrics;
+    FaultSwitches& faults;
+    ModelSeam* model;  // null: rules alone
+
+    std::map<std::string, std::unique_ptr<Tenant>, std::less<>> tenants;
+    struct SimpleCommit {
+        BodyFn body;
+        ReplyFn reply;
+        Loop::TimerId timer = 0;
+    };
+    std::unordered_map<std::uint64_t, SimpleCommit> simple;  // outcomes and changes being stored
+    std::set<std::string> unparking;                         // outcome ids being taken again
+    std::unordered_map<std::uint64_t, std::unique_ptr<Flight>> flights;
+    std::vector<std::unique_ptr<Flight>> spare;  // reused, so that a decision allocates little
+    std::uint64_t next_flight = 1;
+    std::uint64_t upkeep_ticks = 0;
+    std::uint64_t next_lost = 1;  // ids of answers that the full journal could not keep
+    SaltFn salts;                 // of personal fields; derived in lockstep
+    bool draining = false;
+    std::function<void()> drained;
+    Counter model_late;
+    Histogram stage_windows, stage_rules, stage_store, stage_total;
+    Gauge in_flight;
+
+    // Background thread (nice 10): packs compiled, windows rebuilt, snapshots written.
+    BoundedQueue<std::function<void()>> work{64};
+    std::jthread worker;
+};
+
+}  // namespace tollgate::pipeline
