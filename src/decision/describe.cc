@@ -22,6 +22,12 @@ std::string short_quote(std::string_view text) {
     return '"' + printable(text, kMaxQuoted) + '"';
 }
 
+std::string_view near_or_empty(std::string_view name, std::span<const std::string> known) {
+    return nearest_name(name, known).value_or(std::string_view{});
+}
+std::string_view near_or_empty(std::string_view name, std::span<const std::string_view> known) {
+    return nearest_name(name, known).value_or(std::string_view{});
+}
 std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
     return suggestion(nearest_name(name, known));
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -84,6 +85,9 @@ struct Policy {
 Result<Policy> parse_policy(std::string_view toml);
 // Ranges and relations; called by parse_policy.
 Status validate(const Policy& policy);
+
+// The effective policy, defaults filled in: "timeouts.model_ms" -> "15".
+std::map<std::string, std::string> policy_keys(const Policy& policy);
 
 // What can be marked personal in [privacy] besides attributes.
 std::vector<std::string> personal_candidates();
