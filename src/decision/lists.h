@@ -1,4 +1,5 @@
-// Lists of a policy pack (@vip, @bad_devices): named sets of keys with optional expiry, read from CSV.
+// Lists of a policy pack (@vip, @bad_devices): named sets of keys with optional expiry, read from
+// CSV.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,8 @@ struct NamedList {
 // All lists of a pack; index = order added.
 class ListSet {
   public:
-    // CSV with a header line; column `value` (or the only column), optional `expires` (RFC 3339 or YYYY-MM-DD).
+    // CSV with a header line; column `value` (or the only column), optional `expires` (RFC 3339 or
+    // YYYY-MM-DD).
     // Bounds: 5,000,000 entries, 256 bytes a value. Errors name file, line and column.
     Status add_csv(std::string_view name, std::string_view key_field, std::string_view file,
                    std::string_view text);
@@ -38,7 +40,8 @@ class ListSet {
     const NamedList& at(std::size_t index) const { return lists_[index]; }
     std::size_t size() const { return lists_.size(); }
     std::vector<std::string> names() const;
-    // Files of a pack's lists/ folder by path: a `list` declaration in a rules file names one of them.
+    // Files of a pack's lists/ folder by path: a `list` declaration in a rules file names one of
+    // them.
     std::map<std::string, std::string> files;
 
   private:

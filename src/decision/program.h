@@ -1,4 +1,5 @@
-// Program: an expression as flat bytecode on a typed row, and its evaluator (Kleene's three-valued logic).
+// Program: an expression as flat bytecode on a typed row, and its evaluator (Kleene's three-valued
+// logic).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ namespace tollgate {
 
 class ListSet;  // decision/lists.h
 
-// What an evaluation may read. Spans are indexed by FieldId / WindowId. Plain views; built once per event.
+// What an evaluation may read. Spans are indexed by FieldId / WindowId. Plain views; built once per
+// event.
 struct EvalInput {
     std::span<const Value> fields;  // the event being decided
     std::span<const Value>

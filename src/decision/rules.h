@@ -1,4 +1,5 @@
-// Rules: what a compiled rule set is, how it is compiled from text and how it is evaluated on one event.
+// Rules: what a compiled rule set is, how it is compiled from text and how it is evaluated on one
+// event.
 #pragma once
 
 #include <array>
@@ -29,6 +30,10 @@ enum class Severity : std::uint8_t { kLow, kMedium, kHigh, kCritical };
 struct Expr;  // decision/ast.h: kept for explanations and the column evaluator
 
 struct RuleDef {
+    RuleDef();
+    ~RuleDef();
+    RuleDef(RuleDef&&) noexcept;
+    RuleDef& operator=(RuleDef&&) noexcept;
     std::string id;  // R017: [A-Z][A-Z0-9_]{0,15}, unique in the pack
     std::string title;
     Severity severity = Severity::kMedium;
@@ -88,21 +93,24 @@ struct CompileLimits {
     std::size_t max_depth = 64;
     std::uint64_t max_cost_ns = 2'000'000;  // rules: under 2 ms
     std::size_t max_file_bytes = 1 << 20;
+    // For findings about the past (expired list entries, shadow dates): nullopt leaves them out.
+    std::optional<EventTime> now{};
 };
 
-// Compiles all files of a pack together (one namespace of windows, keeps, rule ids). `fields` gains the rule sets'
-// currencies and zones, `lists` (whose `files` the caller filled) the declared lists. Findings go to `out`, errors too;
-// nullptr when there is an error.
+// Compiles all files of a pack together (one namespace of windows, keeps, rule ids). `fields` gains
+// the rule sets' currencies and zones, `lists` (whose `files` the caller filled) the declared
+// lists. Findings go to `out`, errors too; nullptr when there is an error.
 std::unique_ptr<CompiledRules> compile_rules(std::span<const RuleSource> sources,
                                              FieldTable& fields, ListSet& lists,
                                              const CompileLimits& limits,
                                              std::vector<Diagnostic>& out);
 
-// One plain English sentence: "Declines when the number of events of the account in the last 10 minutes (without this
-// one) is at least 5 and ..."
+// One plain English sentence: "Declines when the number of events of the account in the last 10
+// minutes (without this one) is at least 5 and ..."
 std::string explain(const RuleDef& rule, const CompiledRules& rules, const FieldTable& fields);
 
-// What the rules said of one event. Fixed capacity: nothing is allocated; `hits` holds rule indexes in pack order.
+// What the rules said of one event. Fixed capacity: nothing is allocated; `hits` holds rule indexes
+// in pack order.
 constexpr std::size_t kMaxRules = 500;
 struct RuleResults {
     std::array<std::uint16_t, kMaxRules> hits{};
@@ -114,15 +122,15 @@ struct RuleResults {
     void clear() noexcept { hit_count = unknown_count = error_count = 0; }
 };
 
-// Evaluates every rule (shadow ones too; kFallback ones only when `model_fault`). A rule fires only on true. An error in a
-// rule is listed in `errors`; combining honours its rule set's on_error.
+// Evaluates every rule (shadow ones too; kFallback ones only when `model_fault`). A rule fires only
+// on true. An error in a rule is listed in `errors`; combining honours its rule set's on_error.
 void evaluate_rules(const CompiledRules& rules, const EvalInput& input, bool model_fault,
                     RuleResults& out) noexcept;
 // Live at that moment: not shadow (or past its shadow_until).
 bool counts(const RuleDef& rule, EventTime now) noexcept;
 
-// Column-wise evaluator for back-tests: evaluates one rule on many rows at once; out[i] is 0 false, 1 true, 2 unknown,
-// 3 error. Must agree with evaluate() on every row.
+// Column-wise evaluator for back-tests: evaluates one rule on many rows at once; out[i] is 0 false,
+// 1 true, 2 unknown, 3 error. Must agree with evaluate() on every row.
 struct ColumnBatch {
     std::size_t rows = 0;
     std::vector<std::vector<Value>> fields;   // [field][row]

@@ -1,4 +1,5 @@
-// Value: what a field, a window or an expression holds while rules run. Three-valued: unknown is a value of its own.
+// Value: what a field, a window or an expression holds while rules run. Three-valued: unknown is a
+// value of its own.
 #pragma once
 
 #include <array>
@@ -10,15 +11,17 @@
 
 namespace tollgate {
 
-// 16 bytes that stand for a string in stored rows: up to 15 bytes are held as they are (exact); a longer string by its
-// length tag and 120 bits of its SHA-256. Equal strings give equal keys; all-zero is the empty string.
+// 16 bytes that stand for a string in stored rows: up to 15 bytes are held as they are (exact); a
+// longer string by its length tag and 120 bits of its SHA-256. Equal strings give equal keys;
+// all-zero is the empty string.
 struct StringKey {
     std::array<std::uint64_t, 2> words{};
     friend bool operator==(const StringKey&, const StringKey&) = default;
     friend auto operator<=>(const StringKey&, const StringKey&) = default;
 };
 StringKey make_string_key(std::string_view text) noexcept;
-// The text when it is held exactly; an empty view (and false) when only its hash is. The view points into `key`.
+// The text when it is held exactly; an empty view (and false) when only its hash is. The view
+// points into `key`.
 bool string_key_text(const StringKey& key, std::string_view& text) noexcept;
 
 enum class ValueKind : std::uint8_t {
