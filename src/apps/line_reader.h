@@ -1,4 +1,5 @@
-// LineReader: the lines of a plain or zstd-compressed file, or standard input ("-"), with a bound on their length.
+// LineReader: the lines of a plain or zstd-compressed file, or standard input ("-"), with a bound
+// on their length.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ class LineReader {
     LineReader(const LineReader&) = delete;
     LineReader& operator=(const LineReader&) = delete;
 
-    // The next line without its line feed (and carriage return), valid until the next call. False at the end. A line
-    // longer than 1 MiB, a read error or broken compression is an error that names file and line.
+    // The next line without its line feed (and carriage return), valid until the next call. False
+    // at the end. A line longer than 1 MiB, a read error or broken compression is an error that
+    // names file and line.
     Result<bool> next(std::string_view& line);
     std::uint64_t line_number() const { return line_number_; }  // of the last line, from 1
     std::uint64_t bytes_read() const;  // of the file as it lies on disk, for progress

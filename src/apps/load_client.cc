@@ -1,4 +1,5 @@
-// Connections over Boost.Beast on one io_context; requests that find no free connection wait in a queue.
+// Connections over Boost.Beast on one io_context; requests that find no free connection wait in a
+// queue.
 #include "apps/load_client.h"
 
 #include <boost/asio/connect.hpp>

@@ -1,5 +1,5 @@
-// LoadClient: open-loop HTTP load on keep-alive connections. A request's latency runs from its scheduled send time, so a
-// server that stops answering cannot hide it (no coordinated omission).
+// LoadClient: open-loop HTTP load on keep-alive connections. A request's latency runs from its
+// scheduled send time, so a server that stops answering cannot hide it (no coordinated omission).
 #pragma once
 
 #include <cstdint>
@@ -41,9 +41,10 @@ struct LoadOptions {
 // "http://127.0.0.1:8080" -> host and port; kBadInput otherwise.
 Status parse_server_url(const std::string& url, LoadOptions& options);
 
-// Runs until `next` returns false and all replies are in. `next` fills the request to send next (scheduled in order); it is
-// called when the previous one has been handed to a connection or queued. `reply` sees every request exactly once. `tick`
-// runs about ten times a second. All on the calling thread.
+// Runs until `next` returns false and all replies are in. `next` fills the request to send next
+// (scheduled in order); it is called when the previous one has been handed to a connection or
+// queued. `reply` sees every request exactly once. `tick` runs about ten times a second. All on the
+// calling thread.
 Status run_load(const LoadOptions& options, const std::function<bool(LoadRequest&)>& next,
                 const std::function<void(const LoadReply&)>& reply,
                 const std::function<void()>& tick);

@@ -1,4 +1,5 @@
-// The child sleeps to absolute times on the monotonic clock and writes each late waking into a pipe.
+// The child sleeps to absolute times on the monotonic clock and writes each late waking into a
+// pipe.
 #include "apps/stall_meter.h"
 
 #include <fcntl.h>

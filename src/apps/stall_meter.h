@@ -1,5 +1,5 @@
-// StallMeter: a process of its own that wakes every millisecond and notes when the machine did not let it, so that a load
-// test can tell the server's latency from the host's.
+// StallMeter: a process of its own that wakes every millisecond and notes when the machine did not
+// let it, so that a load test can tell the server's latency from the host's.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Traffic: events with their later truth, from our JSONL files or the Fraud-Detection-Handbook's CSV, plain or .zst.
+// Traffic: events with their later truth, from our JSONL files or the Fraud-Detection-Handbook's
+// CSV, plain or .zst.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +32,16 @@ struct HandbookRow {
     std::int64_t cents = 0;
     bool fraud = false;
 };
-// The whole CSV, sorted by (time, id); amounts like 85.64999999999999 are rounded to cents, half to even.
+// The whole CSV, sorted by (time, id); amounts like 85.64999999999999 are rounded to cents, half to
+// even.
 Result<std::vector<HandbookRow>> read_handbook(const std::string& path);
 TrafficItem handbook_item(const HandbookRow& row, std::int64_t label_delay_days = 7);
 // The same as an Event, without JSON between (bench and verify).
 Event handbook_event(const HandbookRow& row);
 Outcome handbook_outcome(const HandbookRow& row, std::int64_t label_delay_days = 7);
 
-// Items in file order (JSONL must be ordered by occurred_at; a CSV is sorted). `from` and `until` (empty: open) select by
-// event time.
+// Items in file order (JSONL must be ordered by occurred_at; a CSV is sorted). `from` and `until`
+// (empty: open) select by event time.
 class TrafficReader {
   public:
     static Result<std::unique_ptr<TrafficReader>> open(const std::string& path);
