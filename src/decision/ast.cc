@@ -75,8 +75,9 @@ void print(const Expr& e, std::string& out) {
             print_at(*e.args[0], 3, out);
             return;
         case ExprKind::kNegate:
+            // A bare "-5" would read back as one literal.
             out += "-";
-            print_at(*e.args[0], 8, out);
+            print_at(*e.args[0], e.args[0]->kind == ExprKind::kLiteral ? 9 : 8, out);
             return;
         case ExprKind::kAnd:
             print_list(e, 0, 3, " and ", out);
