@@ -53,6 +53,21 @@ TEST(RequestParser, GivesTheSameWhereverTheBytesAreCut) {
     }
 }
 
+TEST(RequestParser, AnEmptyChunkedBodyMayComeByteByByte) {
+    const std::string bytes =
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    RequestParser parser(ParserLimits{});
+    Body body;
+    std::string buffer;
+    for (const char c : bytes) {
+        buffer += c;
+        buffer.erase(0, parser.put(buffer, !parser.header_done(), body));
+        ASSERT_FALSE(parser.fault());
+    }
+    EXPECT_TRUE(parser.done());
+    EXPECT_TRUE(buffer.empty());
+}
+
 struct Lines final : BatchLines {
     std::vector<std::string> seen;
     std::vector<std::uint64_t> order;
