@@ -13,6 +13,7 @@
 #include "apps/commands.h"
 #include "apps/open_pack.h"
 #include "decision/pack.h"
+#include "decision/rules_test_file.h"
 #include "text/suggest.h"
 
 namespace tollgate::apps {
@@ -77,6 +78,27 @@ Status explain_rule(const RulesCommand& command) {
     return ok();
 }
 
+// Exit code 1 when a case fails.
+Status test(const RulesCommand& command, int& exit_code) {
+    constexpr std::size_t kMaxFile = 1U << 20;
+    TG_TRY(const auto pack, open_pack(command.policy));
+    std::size_t cases = 0;
+    std::size_t failures = 0;
+    for (const std::string& file : command.files) {
+        TG_TRY(const std::string text, read_file(file, kMaxFile));
+        TG_TRY(const RuleTestReport found,
+               run_rule_tests(text, file, *pack->rules, pack->fields, pack->lists));
+        const std::string lines = format(found, file);
+        (void)std::printf("%s%s", lines.c_str(), lines.ends_with('\n') ? "" : "\n");
+        cases += found.cases;
+        failures += found.failures.size();
+    }
+    (void)std::printf("%zu files, %zu cases, %zu failures\n", command.files.size(), cases,
+                      failures);
+    exit_code = failures == 0 ? 0 : 1;
+    return ok();
+}
+
 void add_policy(CLI::App* sub, RulesCommand& command) {
     sub->add_option("--policy", command.policy, "pack folder (default: the embedded pack)");
 }
@@ -88,7 +110,8 @@ void register_rules(CLI::App& app, int& exit_code) {
     CLI::App* rules = app.add_subcommand("rules",
                                          "Read and test the rules of a policy pack.\n"
                                          "  tollgate rules list\n"
-                                         "  tollgate rules explain R017 --policy policies/default");
+                                         "  tollgate rules explain R017 --policy policies/default\n"
+                                         "  tollgate rules test tests/rules/*.test");
     rules->require_subcommand(1);
 
     CLI::App* listed =
@@ -102,6 +125,20 @@ void register_rules(CLI::App& app, int& exit_code) {
     add_policy(explained, *command);
     explained->callback(
         [command, &exit_code] { exit_code = report("rules explain", explain_rule(*command)); });
+
+    CLI::App* tested = rules->add_subcommand(
+        "test",
+        "Run written cases against a pack's rules: an event, its history or window values, and "
+        "which rules should fire.\n"
+        "  tollgate rules test tests/rules/card.test --policy policies/default\n"
+        "docs/rules.md has the format. Exit code 1 when a case fails.");
+    tested->add_option("files", command->files, "test files")->required();
+    add_policy(tested, *command);
+    tested->callback([command, &exit_code] {
+        int verdict = 1;
+        const Status status = test(*command, verdict);
+        exit_code = status ? verdict : report("rules test", status);
+    });
 }
 
 }  // namespace tollgate::apps
