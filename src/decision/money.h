@@ -13,6 +13,7 @@ namespace tollgate {
 struct Currency {
     std::uint16_t numeric = 0;
     friend bool operator==(const Currency&, const Currency&) = default;
+    // NOLINTNEXTLINE(modernize-use-nullptr): the check reads the 0 of a defaulted <=> as a pointer
     friend auto operator<=>(const Currency&, const Currency&) = default;
 };
 

@@ -24,11 +24,13 @@ void diff_named(std::string& out, const std::string& kind, const Named& before,
     for (const std::string& name : names) {
         const auto old = before.find(name);
         const auto now = after.find(name);
+        const char* what = "changed";
         if (old == before.end() || now == after.end()) {
-            out += kind + " " + name + (old == before.end() ? " added\n" : " removed\n");
-        } else if (old->second != now->second) {
-            out += kind + " " + name + " changed\n";
+            what = old == before.end() ? "added" : "removed";
+        } else if (old->second == now->second) {
+            continue;
         }
+        out.append(kind).append(" ").append(name).append(" ").append(what).append("\n");
     }
 }
 
@@ -89,7 +91,12 @@ void diff_lists(std::string& out, const PolicyPack& before, const PolicyPack& af
         }
         const NamedList& now = after.lists.at(*index);
         const auto less = [](const NamedList::Entry& a, const NamedList::Entry& b) {
-            return std::tie(a.key, a.expires_us) < std::tie(b.key, b.expires_us);
+            const auto& x = a.key.words;
+            const auto& y = b.key.words;
+            if (x[0] != y[0] || x[1] != y[1]) {
+                return x[0] != y[0] ? x[0] < y[0] : x[1] < y[1];
+            }
+            return a.expires_us < b.expires_us;
         };
         const auto only_in = [&](const NamedList& a, const NamedList& b) {
             std::vector<NamedList::Entry> rest;

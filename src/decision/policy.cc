@@ -67,14 +67,16 @@ void check_times(const Policy& policy, Check& check) {
                                             " is above timeouts.decide_ms " +
                                             std::to_string(t.decide.count()));
     }
+    constexpr I kDaySeconds = 86'400;
     const auto seconds = [](Micros span) { return I{span.count() / 1'000'000}; };
-    check.range<I>("time.max_ahead (seconds)", seconds(policy.clock.max_ahead), 0, 86'400);
-    check.range<I>("time.late_after (seconds)", seconds(policy.clock.late_after), 0, 86'400 * 30);
-    check.range<I>("time.lateness (seconds)", seconds(policy.clock.lateness), 1, 86'400 * 30);
+    check.range<I>("time.max_ahead (seconds)", seconds(policy.clock.max_ahead), 0, kDaySeconds);
+    check.range<I>("time.late_after (seconds)", seconds(policy.clock.late_after), 0,
+                   30 * kDaySeconds);
+    check.range<I>("time.lateness (seconds)", seconds(policy.clock.lateness), 1, 30 * kDaySeconds);
     if (policy.clock.late_after > policy.clock.lateness) {
         check.fail("time.late_after", "is longer than time.lateness");
     }
-    check.range<I>("review.hold_hours", policy.review.hold.count(), 1, 24 * 60);
+    check.range<I>("review.hold_hours", policy.review.hold.count(), 1, I{24} * 60);
 }
 
 void check_bands(const BandRules& bands, Check& check) {

@@ -24,40 +24,36 @@ Error at_line(std::int64_t line, const std::string& what) {
 // read after it is default, so that the functions below need no error path of their own.
 class Table {
   public:
-    Table(const toml::table& table, std::string path, Status& status)
+    Table(const toml::table* table, std::string path, Status& status)
         : table_(table), path_(std::move(path)), status_(status) {}
 
     void only(std::initializer_list<std::string_view> known) const {
-        for (const auto& [key, node] : table_) {
-            const std::string_view name = key.str();
+        each([&](const std::string& name, const toml::node& node) {
             if (std::find(known.begin(), known.end(), name) == known.end()) {
                 fail(node, path_of(name) + " is not a key of policy.toml" +
                                did_you_mean(name, std::span(known.begin(), known.size())));
             }
-        }
+        });
     }
 
+    // An absent table reads as one without keys.
     Table table(std::string_view key) const {
-        static const toml::table kEmpty;  // immutable: what an absent table reads as
-        const toml::node* node = table_.get(key);
-        if (node == nullptr) {
-            return {kEmpty, path_of(key), status_};
-        }
-        if (!node->is_table()) {
+        const toml::node* node = find(key);
+        if (node != nullptr && !node->is_table()) {
             fail(*node, path_of(key) + " must be a table");
-            return {kEmpty, path_of(key), status_};
+            node = nullptr;
         }
-        return {*node->as_table(), path_of(key), status_};
+        return {node == nullptr ? nullptr : node->as_table(), path_of(key), status_};
     }
 
-    bool has(std::string_view key) const { return table_.contains(key); }
+    bool has(std::string_view key) const { return find(key) != nullptr; }
 
     // Leaves `out` as it is when the key is absent.
     void text(std::string_view key, std::string& out) const {
         read<std::string>(key, "a string", out);
     }
     void real(std::string_view key, double& out) const {
-        const toml::node* node = table_.get(key);
+        const toml::node* node = find(key);
         if (node != nullptr && node->is_integer()) {
             out = static_cast<double>(node->as_integer()->get());
             return;
@@ -73,7 +69,7 @@ class Table {
             return;
         }
         if (value < 0 || value > 1'000'000'000) {
-            fail(*table_.get(key),
+            fail(*find(key),
                  path_of(key) + " " + std::to_string(value) + " is outside 0 to 1000000000");
             return;
         }
@@ -103,8 +99,8 @@ class Table {
                                      : unit == "d" ? 86'400
                                                    : 0;
         if (error != std::errc{} || seconds == 0 || number < 0 || number > 1'000'000) {
-            fail(*table_.get(key), path_of(key) + " " + short_quote(text) +
-                                       " is not a span such as \"90s\", \"5m\", \"24h\", \"7d\"");
+            fail(*find(key), path_of(key) + " " + short_quote(text) +
+                                 " is not a span such as \"90s\", \"5m\", \"24h\", \"7d\"");
             return;
         }
         out = std::chrono::seconds(number * seconds);
@@ -123,8 +119,7 @@ class Table {
             for (const std::string_view name : names) {
                 list += (list.empty() ? "" : ", ") + std::string(name);
             }
-            fail(*table_.get(key),
-                 path_of(key) + " " + short_quote(text) + " is not one of " + list);
+            fail(*find(key), path_of(key) + " " + short_quote(text) + " is not one of " + list);
             return otherwise;
         }
         return static_cast<std::size_t>(at - names.begin());
@@ -136,7 +131,10 @@ class Table {
 
     template <class F>
     void each(F&& f) const {
-        for (const auto& [key, node] : table_) {
+        if (table_ == nullptr) {
+            return;
+        }
+        for (const auto& [key, node] : *table_) {
             f(std::string(key.str()), node);
         }
     }
@@ -147,7 +145,8 @@ class Table {
     }
     void require(std::string_view key) const {
         if (!has(key) && status_) {
-            status_ = at_line(table_.source().begin.line, path_of(key) + " is required");
+            status_ = at_line(table_ == nullptr ? 1 : table_->source().begin.line,
+                              path_of(key) + " is required");
         }
     }
     std::string path_of(std::string_view key) const {
@@ -158,7 +157,7 @@ class Table {
   private:
     template <class T>
     void read(std::string_view key, std::string_view due, T& out) const {
-        const toml::node* node = table_.get(key);
+        const toml::node* node = find(key);
         if (node == nullptr) {
             return;
         }
@@ -170,7 +169,11 @@ class Table {
         out = *value;
     }
 
-    const toml::table& table_;
+    const toml::node* find(std::string_view key) const {
+        return table_ == nullptr ? nullptr : table_->get(key);
+    }
+
+    const toml::table* table_;  // null: absent
     std::string path_;
     Status& status_;
 };
@@ -254,8 +257,10 @@ bool is_date(std::string_view text) {
 std::optional<Number> rate_of(std::string_view text) {
     const auto number =
         text.find('/') == std::string_view::npos ? parse_number(text) : std::nullopt;
-    if (!number || compare(*number, Number{1, 1'000'000'000}) < 0 ||
-        compare(*number, Number{1'000'000'000, 1}) > 0 || number->den > 1'000'000'000) {
+    // num / den within the bounds, without dividing: den is at most 10^9.
+    constexpr std::int64_t kBillion = 1'000'000'000;
+    if (!number || number->den > kBillion || number->num * kBillion < number->den ||
+        number->num > Int128{kBillion} * number->den) {
         return std::nullopt;
     }
     return number;
@@ -286,7 +291,8 @@ void read_rates(const Table& rates, Policy& policy) {
         });
     });
     std::sort(policy.rates.begin(), policy.rates.end(), [](const RateEntry& a, const RateEntry& b) {
-        return std::tie(a.currency, a.date) < std::tie(b.currency, b.date);
+        return a.currency == b.currency ? a.date.compare(b.date) < 0
+                                        : a.currency.numeric < b.currency.numeric;
     });
 }
 
@@ -361,7 +367,7 @@ Result<Policy> parse_policy(std::string_view text) {
         const toml::table file = toml::parse(text);
         Status status = ok();
         Policy policy;
-        const Table root(file, "", status);
+        const Table root(&file, "", status);
         root.only({"pack", "timeouts", "bands", "limits", "fallback", "store", "time", "attributes",
                    "privacy", "rates", "cost", "review"});
         read_pack(root.table("pack"), policy);
