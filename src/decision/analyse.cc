@@ -2,6 +2,7 @@
 #include "decision/analyse.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "decision/analyse_domain.h"
@@ -21,28 +22,31 @@ std::string shortened(const Expr& e) {
     return text;
 }
 
-// True when something was reported in or below `e`.
-bool analyse_part(const Expr& e, const Symbols& symbols, Reporter& report) {
-    bool reported = false;
+enum class Reported : std::uint8_t { kNothing, kWarning, kError };
+
+// The worst that was reported in or below `e`. A part that can never hold is enough for its whole; one that always
+// holds may still sit in a whole that never does.
+Reported analyse_part(const Expr& e, const Symbols& symbols, Reporter& report) {
+    Reported below = Reported::kNothing;
     if (e.kind == ExprKind::kAnd || e.kind == ExprKind::kOr || e.kind == ExprKind::kNot) {
         for (const ExprPtr& arg : e.args) {
-            reported = analyse_part(*arg, symbols, report) || reported;
+            below = std::max(below, analyse_part(*arg, symbols, report));
         }
     }
-    if (reported || e.kind == ExprKind::kKept) {
-        return reported;
+    if (below == Reported::kError || e.kind == ExprKind::kKept) {
+        return below;
     }
     const auto holds = alternatives(e, false, symbols, kMostAlternatives);
     if (holds && holds->empty()) {
         report.error(e.span, {"never-true", shortened(e) + " can never hold", ""});
-        return true;
+        return Reported::kError;
     }
     const auto fails = alternatives(e, true, symbols, kMostAlternatives);
-    if (fails && fails->empty()) {
+    if (below == Reported::kNothing && fails && fails->empty()) {
         report.warning(e.span, {"always-true", shortened(e) + " holds whenever it is known", ""});
-        return true;
+        return Reported::kWarning;
     }
-    return false;
+    return below;
 }
 
 bool outranks(const RuleAst& early, const RuleAst& late) {

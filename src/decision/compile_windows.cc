@@ -448,6 +448,7 @@ void PackCompiler::assemble_plan() {
         if (def.slot) {
             def.slot = static_cast<std::uint16_t>(slot_map[*def.slot]);
         }
+        done_->window_conditions.push_back(draft.where ? to_text(*draft.where) : "");
         if (draft.where) {
             def.where = compiled(*draft.where, draft.ast->name);
         }

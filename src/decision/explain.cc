@@ -127,8 +127,15 @@ std::string Explainer::comparison(const Expr& e, bool negated) {
                                                    " is at most ", " is above ", " is at least "};
     constexpr std::array<std::string_view, 6> kNo{" is not ",   " is ",         " is at least ",
                                                   " is above ", " is at most ", " is below "};
+    constexpr std::array<std::string_view, 6> kTime{
+        " is ", " is not ", " is before ", " is at or before ", " is after ", " is at or after "};
+    constexpr std::array<std::string_view, 6> kNoTime{
+        " is not ", " is ", " is at or after ", " is after ", " is at or before ", " is before "};
     const auto index = static_cast<std::size_t>(e.compare);
-    return value(*e.args[0]) + std::string(negated ? kNo[index] : kYes[index]) + value(*e.args[1]);
+    const ValueKind kind = e.args[0]->type.kind;
+    const bool time = kind == ValueKind::kTime || kind == ValueKind::kTimeOfDay;
+    const auto& words = time ? (negated ? kNoTime : kTime) : (negated ? kNo : kYes);
+    return value(*e.args[0]) + std::string(words[index]) + value(*e.args[1]);
 }
 
 std::string Explainer::test(const Expr& e, bool negated) {
@@ -250,17 +257,27 @@ std::string Explainer::measured(const WindowDef& w) {
 std::string Explainer::window(const WindowDef& w) {
     const KeySpec& key = rules_.plan.keys[static_cast<std::size_t>(w.key)];
     std::string out = measured(w) + " of " + keys(key);
+    std::string notes;
     if (w.last_n > 0) {
         out += " among the last " + std::to_string(w.last_n);
     } else {
-        out += " in the last " + span_phrase(w.span);
+        std::string span = span_phrase(w.span);
+        if (span.starts_with("1 ")) {
+            span.erase(0, 2);
+        }
+        out += (w.delay.count() > 0 ? " in the " : " in the last ") + span;
     }
     if (w.delay.count() > 0) {
         out += " that ended " + span_phrase(w.delay) + " ago";
     } else {
-        out += w.include_current ? " (with this one)" : " (without this one)";
+        notes = w.include_current ? "with this one" : "without this one";
     }
-    return out + (w.where ? ", those under the condition of \"" + w.name + "\" only," : "");
+    const auto index = static_cast<std::size_t>(&w - rules_.plan.windows.data());
+    if (w.where) {
+        notes += (notes.empty() ? "only those where " : "; only those where ") +
+                 rules_.window_conditions[index];
+    }
+    return notes.empty() ? out : out + " (" + notes + ")";
 }
 
 }  // namespace

@@ -316,7 +316,7 @@ ExprPtr ExprParser::money(bool negative) {
         report_.error(joined(code.span, digits.span), {"money", value.error().message, ""});
         return nullptr;
     }
-    ExprPtr e = node(ExprKind::kLiteral, code.span);
+    ExprPtr e = node(ExprKind::kLiteral, negative ? tokens_[at_ - 1].span : code.span);
     at_ += 2;
     const std::int64_t minor = negative ? -value->minor_units : value->minor_units;
     e->literal = Value::of_money({minor, 1});
@@ -327,7 +327,7 @@ ExprPtr ExprParser::money(bool negative) {
 
 ExprPtr ExprParser::number(bool negative) {
     const Token& t = peek();
-    ExprPtr e = node(ExprKind::kLiteral, t.span);
+    ExprPtr e = node(ExprKind::kLiteral, negative ? tokens_[at_ - 1].span : t.span);
     ++at_;
     e->literal = Value::of_number({negative ? -t.number.num : t.number.num, t.number.den});
     e->type.kind = ValueKind::kNumber;

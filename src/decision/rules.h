@@ -79,6 +79,7 @@ struct CompiledRules {
     std::vector<Ruleset> rulesets;
     std::vector<RuleDef> rules;  // in file, then line order
     WindowPlan plan;
+    std::vector<std::string> window_conditions;  // by WindowId: `where` as text, for explanations
     std::uint64_t worst_case_ns = 0;  // all rules and windows of one event, by the cost table
     std::uint64_t window_bytes_per_event = 0;  // stored row bytes over all keys
 };
