@@ -33,7 +33,8 @@ enum class WindowFn : std::uint8_t {
     kLastSeen,   // last_seen()         time of the newest event in the window              kTime
 };
 
-// A value of an event kept with it, computed at its own time: `keep ratio = amount / acct_avg_30d`. Decimal, 6 digits.
+// A value of an event kept with it, computed at its own time: `keep ratio = amount / acct_avg_30d`.
+// Decimal, 6 digits.
 struct KeepDef {
     std::string name;
     std::unique_ptr<Program> program;
@@ -50,7 +51,8 @@ struct RowSlot {
     std::string name;        // "amount@USD", "channel", "keep:ratio": identity across packs
 };
 
-// Row words 0..3: time (us), arrival number, hash64 of the event id, label word. Slots follow from word 4.
+// Row words 0..3: time (us), arrival number, hash64 of the event id, label word. Slots follow from
+// word 4.
 struct RowLayout {
     std::vector<RowSlot> slots;
     std::uint16_t words = 4;  // a row's size in 64-bit words

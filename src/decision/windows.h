@@ -1,4 +1,5 @@
-// WindowStore: each key's stored events in memory, and the window values read from them. Check and record are one step.
+// WindowStore: each key's stored events in memory, and the window values read from them. Check and
+// record are one step.
 #pragma once
 
 #include <array>
@@ -29,8 +30,8 @@ constexpr std::size_t kMaxKeySpecs = 8;
 constexpr std::size_t kMaxWindows = 200;
 constexpr std::size_t kMaxKeeps = 32;
 
-// Where an event's rows are: one key per KeySpec that the event has. Small and copyable; `bytes` is the key's text
-// ("account_id" values length-prefixed), bounded by the ids' bounds.
+// Where an event's rows are: one key per KeySpec that the event has. Small and copyable; `bytes` is
+// the key's text ("account_id" values length-prefixed), bounded by the ids' bounds.
 struct EventKeys {
     struct Key {
         KeySpecId spec{};
@@ -41,7 +42,8 @@ struct EventKeys {
     std::uint8_t count = 0;
 };
 
-// What came of one event's windows. Indexed by WindowId; reused between events, nothing is allocated after warm-up.
+// What came of one event's windows. Indexed by WindowId; reused between events, nothing is
+// allocated after warm-up.
 struct WindowValues {
     std::vector<Value> values;       // one per window; string values view into `strings`
     std::vector<std::int64_t> kept;  // micro-units per keep; INT64_MIN is unknown
@@ -77,8 +79,9 @@ struct WindowStats {
     std::uint64_t spilled_keys = 0;
 };
 
-// Thread-safe: a key lives in shard hash % shards; every call locks the shards it touches in ascending order. `plan` must
-// outlive the store and may be replaced by one of the same signature through use_plan (a new pack's definitions).
+// Thread-safe: a key lives in shard hash % shards; every call locks the shards it touches in
+// ascending order. `plan` must outlive the store and may be replaced by one of the same signature
+// through use_plan (a new pack's definitions).
 class WindowStore {
   public:
     WindowStore(const WindowPlan& plan, const WindowLimits& limits);
@@ -91,20 +94,23 @@ class WindowStore {
     // The keys of an event, from its field values (FieldId order).
     static void keys_of(const WindowPlan& plan, std::span<const Value> fields, EventKeys& out);
 
-    // Computes every window of `plan` (same signature as the store's) and, with kRecord, records the event, atomically
-    // over its keys: of two concurrent events of a key one sees the other. `fields` is the event's row; `input.windows`
-    // is ignored. A keep is evaluated after all windows. Windows of keys on disk are unknown and counted; the event is
-    // recorded all the same and merged when the key is loaded. Late events are inserted at their own time.
+    // Computes every window of `plan` (same signature as the store's) and, with kRecord, records
+    // the event, atomically over its keys: of two concurrent events of a key one sees the other.
+    // `fields` is the event's row; `input.windows` is ignored. A keep is evaluated after all
+    // windows. Windows of keys on disk are unknown and counted; the event is recorded all the same
+    // and merged when the key is loaded. Late events are inserted at their own time.
     // Cost: windows without `where` over count/sum: O(log n); the rest O(events in the span).
     void assess(const WindowPlan& plan, const EventKeys& keys, const WindowEvent& event,
                 const EvalInput& input, RecordMode mode, WindowValues& out) noexcept;
 
-    // Adds a known label to a recorded event. kNotFound when no row of that time and arrival is there (expired or cold).
-    // Several labels of one event are kept; the one with the latest known_at <= the reading time counts.
+    // Adds a known label to a recorded event. kNotFound when no row of that time and arrival is
+    // there (expired or cold). Several labels of one event are kept; the one with the latest
+    // known_at <= the reading time counts.
     Status apply_label(const EventKeys& keys, EventTime at, std::uint64_t arrival, Label label,
                        EventTime known_at);
 
-    // Drops rows older than `now` - retention - lateness from keys as they are touched; this call sweeps one shard.
+    // Drops rows older than `now` - retention - lateness from keys as they are touched; this call
+    // sweeps one shard.
     void sweep(std::size_t shard, EventTime oldest_needed);
 
     // --- disk ---
@@ -114,23 +120,33 @@ class WindowStore {
     };
     // Keys of the event that are known to be on disk and not in memory. Cheap (one probe a key).
     void missing(const EventKeys& keys, std::vector<KeyRef>& out) const;
-    // Puts a key's stored bytes back (merging rows recorded meanwhile). kCorrupt when they do not parse.
-    Status load_key(const KeyRef& key, std::string_view blob);
+    // Puts a key's stored bytes back (merging rows recorded meanwhile). kCorrupt when they do not
+    // parse. Rows with an arrival number >= `before` are left out (recovery: the log may not have
+    // them).
+    Status load_key(const KeyRef& key, std::string_view blob, std::uint64_t before = UINT64_MAX);
     // Says that a key exists on disk, without loading it (start-up).
     void mark_on_disk(const KeyRef& key);
-    // Visits keys changed since their last export (all of them when `all`) with their serialized rows; returns after
-    // `max_keys`. What was visited counts as clean. For snapshots, background thread.
+    // Visits keys changed since their last export (all of them when `all`) with their serialized
+    // rows; returns after `max_keys`. What was visited counts as clean. For snapshots, background
+    // thread.
     std::size_t export_dirty(
         std::size_t max_keys, bool all,
         const std::function<void(const KeyRef&, std::string_view blob)>& visit);
-    // Chooses the coldest clean keys until memory is below `target_bytes`, drops them from memory, leaving a mark.
+    // Chooses the coldest clean keys until memory is below `target_bytes`, drops them from memory,
+    // leaving a mark.
     std::size_t evict(std::size_t target_bytes);
     bool over_memory() const;
+    // True while a key on disk has rows of its own in memory: a snapshot would miss them.
+    bool cold_rows_waiting() const;
+
+    // Makes room for `extra` more rows in every key (benches, before the timed region).
+    void reserve_rows(std::size_t extra);
 
     WindowStats stats() const;
 
-    // SHA-256 over every resident row, ordered by (key spec, key bytes, time, event id hash): labels and slots included,
-    // arrival numbers excluded. Equal sets of events give equal digests whatever order they came in.
+    // SHA-256 over every resident row, ordered by (key spec, key bytes, time, event id hash):
+    // labels and slots included, arrival numbers excluded. Equal sets of events give equal digests
+    // whatever order they came in.
     Digest hash() const;
     // Rows of one key in order, for `tollgate windows show`.
     void visit_rows(

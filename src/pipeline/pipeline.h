@@ -117,6 +117,7 @@ class Pipeline {
     const PipelineOptions& options() const;
 
   private:
+    friend class Importer;
     struct Impl;
     explicit Pipeline(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;

@@ -1,0 +1,27 @@
+// Settings of `tollgate serve`: the HTTP server's, the store's and the decision loop's, from one TOML file.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "pipeline/pipeline.h"
+#include "server/config.h"
+#include "store/store.h"
+
+namespace tollgate::apps {
+
+struct ServeConfig {
+    server::ServerConfig server;
+    store::StoreOptions store;
+    pipeline::PipelineOptions pipeline;
+};
+
+// [server] as server::properties() says; [store] journal_capacity, block_cache_mb; [windows] memory_mb,
+// max_events_per_key; [pipeline] max_in_flight, max_tenants, idempotency_entries, snapshot_every_s. Unknown keys are refused
+// by name; values out of range with the range.
+Result<ServeConfig> read_serve_config(const std::string& path);
+
+// The file that would give this configuration.
+std::string effective_config(const ServeConfig& config);
+
+}  // namespace tollgate::apps
