@@ -17,6 +17,11 @@ using rocksdb::Slice;
 using FaultFn = std::function<IOStatus(const std::string& file, FileOp op)>;
 
 IOStatus retryable(IOStatus status) {
+    if (status.IsNoSpace()) {
+        // As an error of its own kind RocksDB would look for room by itself, every 5 s, and refuse
+        // Resume() meanwhile.
+        status = IOStatus::IOError(status.ToString());
+    }
     if (!status.ok() && status.IsIOError()) {
         status.SetRetryable(true);
     }

@@ -13,8 +13,9 @@ namespace tollgate::store {
 
 // RocksDB takes an I/O error (EIO) of its write-ahead log for fatal: no write succeeds until the
 // process is started anew, and the journal in memory would be lost with it. Marked retryable, the
-// same error lets Resume() flush what the memtables hold (which includes all that was confirmed),
-// begin a new log and go on; nothing of the damaged log is needed after that.
+// same error (and that of a full disk) lets Resume() flush what the memtables hold (which includes
+// all that was confirmed), begin a new log and go on; nothing of the damaged log is needed after
+// that.
 //
 // `fault` is Seams::file_fault or empty.
 std::shared_ptr<rocksdb::FileSystem> make_retry_files(

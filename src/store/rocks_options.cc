@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<const char*, kFamilies> kNames = {"log",      "replies",  "events",   "keys",
                                                        "accounts", "outcomes", "personal", "meta"};
 
-// Memory: at most four memtables of these sizes a family while a flush is late.
+// Memory: at most six memtables of these sizes a family while a flush is late.
 constexpr std::size_t kLogMemtable = 32U << 20U;
 constexpr std::size_t kOtherMemtable = 16U << 20U;
 constexpr std::size_t kAllMemtables = 192U << 20U;
@@ -55,7 +55,7 @@ rocksdb::ColumnFamilyOptions one_family(Family family,
                                         const std::shared_ptr<rocksdb::Cache>& cache) {
     rocksdb::ColumnFamilyOptions out;
     out.write_buffer_size = is_bulky(family) ? kLogMemtable : kOtherMemtable;
-    out.max_write_buffer_number = 4;
+    out.max_write_buffer_number = 6;
     // Records are JSON and alike: zstd level 1 takes them to about a fifth. The work is in the
     // background, at nice 10.
     out.compression = is_bulky(family)

@@ -8,12 +8,13 @@
 #include "base/log.h"
 #include "store/batch.h"
 #include "store/impl.h"
+#include "store/seams.h"
 
 namespace tollgate::store {
 
 namespace {
 
-constexpr std::chrono::seconds kDrainAtMost{5};
+constexpr std::chrono::milliseconds kDrainAtMost{5000};
 
 Error read_only_error() {
     return Error{Fault::kBadInput, "the data folder is open for reading only"};
@@ -47,7 +48,8 @@ Status Store::Impl::start() {
 
 Store::Impl::~Impl() {
     reader.reset();
-    closing.close_by(CloseSignal::Clock::now() + kDrainAtMost);
+    const bool shorter = options.seams != nullptr && options.seams->drain.count() > 0;
+    closing.close_by(CloseSignal::Clock::now() + (shorter ? options.seams->drain : kDrainAtMost));
     const std::size_t left = committer.stop();
     if (left > 0) {
         const StoreHealth health = committer.health();

@@ -146,8 +146,8 @@ class Store {
     // last_seq + 1 with no record queued for that tenant (kConflict), nor submitted before this
     // returns (a programmer's error). Waits where RocksDB wants writers to slow down. With `wal`
     // false the write is durable only after sync_bulk() (import); until then a crash may lose it,
-    // as a whole suffix. A write with a log that follows does the sync_bulk() itself, so that the log
-    // never has a hole.
+    // as a whole suffix. A commit or a bulk write with `wal` that follows does the sync_bulk()
+    // itself, so that the log never has a hole.
     struct Bulk {
         std::string tenant;
         std::uint64_t first_seq = 0;

@@ -20,6 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using testing::Files;
 using testing::record_commit;
 using testing::TempFolder;
 using testing::TempStore;
@@ -74,7 +75,7 @@ TEST(Store, LogKeepsTheOrderOfSubmissionAndItsChain) {
 }
 
 TEST(Store, ReopenedLogContinuesItsChain) {
-    TempStore store;
+    TempStore store({}, Files::kDisk);
     fill(store, "bank", 1, 20);
     ASSERT_TRUE(store.reopen());
     EXPECT_EQ(*store->last_seq("bank"), 20U);
@@ -311,7 +312,7 @@ TEST(Store, ReadsRunInOrderOnTheReadThreadAndItsQueueIsBounded) {
 }
 
 TEST(Store, BulkWritesAppendAndSurviveReopening) {
-    TempStore store;
+    TempStore store({}, Files::kDisk);
     fill(store, "bank", 1, 3);
     Store::Bulk bulk{.tenant = "bank", .first_seq = 4, .records = {}, .puts = {}, .wal = false};
     for (std::uint64_t seq = 4; seq <= 1003; ++seq) {
@@ -420,7 +421,7 @@ TEST(Store, WhollyDroppedLogStillKnowsItsEnd) {
 }
 
 TEST(Store, SecondOpenSaysThatTheFolderIsInUse) {
-    TempStore store;
+    TempStore store({}, Files::kDisk);
     Metrics metrics;
     const auto second = Store::open(store.options, store.faults, metrics);
     ASSERT_FALSE(second);
@@ -430,7 +431,7 @@ TEST(Store, SecondOpenSaysThatTheFolderIsInUse) {
 }
 
 TEST(Store, ReadOnlySeesTheDataAndRefusesWrites) {
-    TempStore store;
+    TempStore store({}, Files::kDisk);
     fill(store, "bank", 1, 30);
     // Beside the writer, before anything was flushed to tables.
     StoreOptions options = store.options;
@@ -462,14 +463,14 @@ TEST(Store, ReadOnlyOpenOfNoStoreIsNotFound) {
 }
 
 TEST(Store, DiskBytesGrow) {
-    TempStore store;
+    TempStore store({}, Files::kDisk);
     const std::uint64_t before = store->disk_bytes();
     fill(store, "bank", 1, 500);
     EXPECT_GT(store->disk_bytes(), before + 500 * 50);
 }
 
 TEST(Store, ChangedRecordIsNamedByVerify) {
-    TempStore store;
+    TempStore store({}, Files::kDisk);
     fill(store, "bank", 1, 20);
     store.close();
     {

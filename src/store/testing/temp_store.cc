@@ -1,6 +1,7 @@
 // The temporary folder and the store in it.
 #include "store/testing/temp_store.h"
 
+#include <rocksdb/env.h>
 #include <stdlib.h>
 
 #include <filesystem>
@@ -22,7 +23,43 @@ TempFolder::~TempFolder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-TempStore::TempStore(StoreOptions store_options) : options(std::move(store_options)) {
+std::shared_ptr<rocksdb::FileSystem> memory_files() {
+    // The file system holds nothing of the Env it comes from.
+    const std::unique_ptr<rocksdb::Env> env(rocksdb::NewMemEnv(rocksdb::Env::Default()));
+    return env->GetFileSystem();
+}
+
+std::map<std::string, std::string> read_files(rocksdb::FileSystem& files,
+                                              const std::string& folder) {
+    std::vector<std::string> names;
+    TG_CHECK(files.GetChildren(folder, {}, &names, nullptr).ok(), "the folder can be listed");
+    std::map<std::string, std::string> out;
+    for (const std::string& name : names) {
+        if (name != "." && name != ".." && name != "LOCK") {
+            TG_CHECK(rocksdb::ReadFileToString(&files, folder + "/" + name, &out[name]).ok(),
+                     "its files can be read");
+        }
+    }
+    return out;
+}
+
+void write_files(rocksdb::FileSystem& files, const std::string& folder,
+                 const std::map<std::string, std::string>& contents) {
+    TG_CHECK(files.CreateDirIfMissing(folder, {}, nullptr).ok(), "the folder can be made");
+    for (const auto& [name, bytes] : contents) {
+        TG_CHECK(rocksdb::WriteStringToFile(&files, bytes, folder + "/" + name).ok(),
+                 "its files can be written");
+    }
+}
+
+TempStore::TempStore(StoreOptions store_options, Files where) : options(std::move(store_options)) {
+    if (options.seams != nullptr) {
+        seams = *options.seams;
+    }
+    if (where == Files::kMemory && !seams.files) {
+        seams.files = memory_files();
+    }
+    options.seams = &seams;
     options.path = folder.path();
     const Status opened = open();
     TG_CHECK(opened.has_value(), "a new store opens");

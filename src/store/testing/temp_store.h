@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/faults.h"
 #include "base/metrics.h"
+#include "store/seams.h"
 #include "store/store.h"
 
 namespace tollgate::store::testing {
@@ -25,10 +27,25 @@ class TempFolder {
     std::string path_;
 };
 
-// A store in a temporary folder that can be closed and opened again.
+// An empty file system in memory; has no other locks than its own.
+std::shared_ptr<rocksdb::FileSystem> memory_files();
+
+// All files of a folder by name, and back.
+std::map<std::string, std::string> read_files(rocksdb::FileSystem& files,
+                                              const std::string& folder);
+void write_files(rocksdb::FileSystem& files, const std::string& folder,
+                 const std::map<std::string, std::string>& contents);
+
+enum class Files : std::uint8_t {
+    kMemory,  // quick: RocksDB's own file system in memory
+    kDisk,    // opening and closing take about half a second of fsync
+};
+
+// A store in a temporary folder (or in memory) that can be closed and opened again.
 class TempStore {
   public:
-    explicit TempStore(StoreOptions options = {});  // options.path is set here
+    // options.path is set here; options.seams is copied.
+    explicit TempStore(StoreOptions options = {}, Files where = Files::kMemory);
     ~TempStore();
     TempStore(const TempStore&) = delete;
     TempStore& operator=(const TempStore&) = delete;
@@ -42,6 +59,7 @@ class TempStore {
     std::string path() const { return options.path; }
 
     TempFolder folder;
+    Seams seams;
     StoreOptions options;  // of the next open()
     FaultSwitches faults;
     Metrics metrics;
