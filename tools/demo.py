@@ -13,6 +13,7 @@ import json
 import pathlib
 import queue
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,7 +30,17 @@ STOP_SECONDS = 20
 
 # The command lines, in one place.
 def serve_command(options: argparse.Namespace, folder: pathlib.Path) -> list[str]:
-    return [options.binary, "serve", "--data", str(folder / "data"), "--listen", "127.0.0.1:0"]
+    return [options.binary, "serve", "--data", str(folder / "data"), "--listen", "127.0.0.1:0",
+            "--policy", str(replay_policy(folder)), "--log", str(folder / "server.log")]
+
+
+def replay_policy(folder: pathlib.Path) -> pathlib.Path:
+    """The default pack on the traffic's own clock: a month of made-up events passes in a minute."""
+    copy = folder / "policy"
+    shutil.copytree(pathlib.Path(__file__).resolve().parent.parent / "policies" / "default", copy)
+    with (copy / "policy.toml").open("a", encoding="utf-8") as out:
+        out.write('\n[time]\nstream_clock = "event"\nmax_ahead = "1d"\n')
+    return copy
 
 
 def key_command(options: argparse.Namespace, folder: pathlib.Path) -> list[str]:
