@@ -59,7 +59,7 @@ def test_tenants_with_equal_ids_see_nothing_of_each_other(server):
 
 def test_limits_and_blocks_take_effect_at_once_and_say_which(server):
     client, admin = server.client(), server.admin()
-    account = event()["account_id"]
+    account, at = event()["account_id"], event()["occurred_at"]
     set_limit = admin.request("PUT", f"/admin/accounts/{account}/limit",
                               {"amount": {"value": "10.00", "currency": "USD"}, "reason": "test"})
     assert set_limit.status == 200, set_limit
@@ -119,12 +119,13 @@ def test_a_batch_answers_line_by_line_in_order(server):
 
 
 def test_five_of_64_at_once_on_one_account_pass(server):
-    account = event()["account_id"]
+    account, at = event()["account_id"], event()["occurred_at"]
 
     def one(_):
         client = server.client()
         try:
-            return client.assess(event(account_id=account), X_Deadline_Ms="1000").json["decision"]
+            sent = event(account_id=account, occurred_at=at)  # one moment: arrival decides
+            return client.assess(sent, X_Deadline_Ms="1000").json["decision"]
         finally:
             client.close()
 

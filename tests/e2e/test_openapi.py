@@ -23,7 +23,11 @@ def check(operation, answer):
     given = answer.headers["content-type"].split(";")[0]
     assert given in content, (operation["operationId"], given, list(content))
     schema = content[given]["schema"]
-    if given.endswith("json"):
+    if given == "application/x-ndjson":
+        for line in answer.body.splitlines():
+            fits({"anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Assessment", "Problem")]},
+                 json.loads(line))
+    elif given.endswith("json"):
         fits(schema, answer.json)
         if answer.status >= 400 and given == "application/problem+json":
             assert answer.json["status"] == answer.status

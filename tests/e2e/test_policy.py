@@ -12,7 +12,7 @@ def test_a_broken_pack_is_refused_with_its_findings_and_changes_nothing(make_ser
     files["rules/card.rules"] = files["rules/card.rules"].replace("acct_n_10m >= 5", "acct_n_10n >= 5")
     checked = admin.post("/admin/policy:validate", {"files": files})
     assert checked.status == 200 and checked.json["valid"] is False, checked
-    finding = checked.json["diagnostics"][0]
+    finding = next(d for d in checked.json["diagnostics"] if d["level"] == "error")
     assert finding["file"] == "rules/card.rules" and finding["line"] == 4 and "acct_n_10m" in str(finding), finding
     refused = admin.post("/admin/policy:activate", {"files": files})
     assert refused.status == 400 and "acct_n_10n" in refused.json["detail"], refused
