@@ -13,7 +13,7 @@ struct BenchRulesOptions {
     std::string policy;               // empty: the embedded bench pack
     std::string json;                 // file for the figures; empty: none
     std::uint64_t events = 100'000;   // timed, 1,000..10,000,000
-    std::uint64_t history = 100'000;  // recorded before the clock starts, 0..10,000,000
+    std::uint64_t history = 400'000;  // recorded before the clock starts, 0..10,000,000
     std::uint64_t seed = 1;           // of the simulated events
     bool quiet = false;
 };

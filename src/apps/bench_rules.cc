@@ -35,7 +35,19 @@ struct Figures {
     std::uint64_t allocations = 0;
     std::uint64_t hits = 0;  // of rules, so that the work is seen to be done
     std::uint64_t overflow_keys = 0;
+    std::uint64_t new_keys = 0;  // seen for the first time in the timed region: each needs memory
 };
+
+std::uint64_t keys_of(const WindowStore& windows) {
+    std::uint64_t keys = 0;
+    for (const WindowStats::PerKey& key : windows.stats().keys) {
+        keys += key.keys;
+    }
+    return keys;
+}
+
+// Room for that many more events of each key; beyond it a key's log grows, which is counted.
+constexpr std::size_t kRowsAhead = 64;
 
 // An event as the default pack declares it, which is what the simulator writes; attributes that the
 // bench's pack lacks are left out.
@@ -110,6 +122,8 @@ Figures measure(const PolicyPack& pack, const std::vector<Event>& events, std::u
         }
     }
     bar.finish();
+    windows.reserve_rows(kRowsAhead);
+    const std::uint64_t keys_before = keys_of(windows);
     std::vector<std::int64_t> nanos;
     nanos.reserve(events.size() - history);
     double sum = 0.0;
@@ -126,6 +140,7 @@ Figures measure(const PolicyPack& pack, const std::vector<Event>& events, std::u
         out.overflow_keys += values.overflow_keys;
     }
     out.allocations = thread_allocations() - allocated_before;
+    out.new_keys = keys_of(windows) - keys_before;
     out.events = nanos.size();
     out.history = history;
     out.mean_us = sum / static_cast<double>(nanos.size()) / kNsPerUs;
@@ -152,6 +167,7 @@ std::string to_json(const Figures& f, const PolicyPack& pack) {
         {"rules", pack.rules->rules.size()},
         {"windows", pack.rules->plan.windows.size()},
         {"allocations", f.allocations},
+        {"new_keys", f.new_keys},
         {"hits", f.hits},
         {"overflow_keys", f.overflow_keys}};
     for (const auto& [name, count] : counts) {
@@ -200,7 +216,8 @@ Status bench_rules(const BenchRulesOptions& options) {
         "%.1f  p99 %.1f  p99.9 %.1f  max %.1f\n",
         f.mean_us, f.p50_us, f.p90_us, f.p99_us, f.p999_us, f.max_us);
     if (allocations_counted()) {
-        (void)std::printf("allocations in the timed region: %s\n", grouped(f.allocations).c_str());
+        (void)std::printf("allocations in the timed region: %s (%s keys were new)\n",
+                          grouped(f.allocations).c_str(), grouped(f.new_keys).c_str());
     } else {
         (void)std::printf("allocations in the timed region: not counted in this build\n");
     }

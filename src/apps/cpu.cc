@@ -1,4 +1,4 @@
-// Reads /proc/cpuinfo.
+// Reads the processor's name out of /proc/cpuinfo.
 #include "apps/cpu.h"
 
 #include <thread>

@@ -11,7 +11,8 @@ PackFiles embedded_pack(std::string_view name) {
     PackFiles files;
     for (const EmbeddedFile& file : embedded_files()) {
         if (name == file.pack) {
-            files.emplace(file.path, std::string(reinterpret_cast<const char*>(file.data), file.size));
+            files.emplace(file.path,
+                          std::string(reinterpret_cast<const char*>(file.data), file.size));
         }
     }
     return files;

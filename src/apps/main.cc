@@ -12,7 +12,8 @@ int main(int argc, char** argv) {
         "Start with:  tollgate serve --data ./data   and   tollgate key create --data ./data "
         "--tenant demo --scopes "
         "assess,read"};
-    app.set_version_flag("--version", std::string("tollgate ") + std::string(tollgate::kBuildVersion));
+    app.set_version_flag("--version",
+                         std::string("tollgate ") + std::string(tollgate::kBuildVersion));
     app.require_subcommand(1);
     int exit_code = 0;
     tollgate::apps::register_serve(app, exit_code);

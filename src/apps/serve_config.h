@@ -1,4 +1,5 @@
-// Settings of `tollgate serve`: the HTTP server's, the store's and the decision loop's, from one TOML file.
+// Settings of `tollgate serve`: the HTTP server's, the store's and the decision loop's, from one
+// TOML file.
 #pragma once
 
 #include <string>
@@ -16,9 +17,9 @@ struct ServeConfig {
     pipeline::PipelineOptions pipeline;
 };
 
-// [server] as server::properties() says; [store] journal_capacity, block_cache_mb; [windows] memory_mb,
-// max_events_per_key; [pipeline] max_in_flight, max_tenants, idempotency_entries, snapshot_every_s. Unknown keys are refused
-// by name; values out of range with the range.
+// [server] as server::properties() says; [store] journal_capacity, block_cache_mb; [windows]
+// memory_mb, max_events_per_key; [pipeline] max_in_flight, max_tenants, idempotency_entries,
+// snapshot_every_s. Unknown keys are refused by name; values out of range with the range.
 Result<ServeConfig> read_serve_config(const std::string& path);
 
 // The file that would give this configuration.

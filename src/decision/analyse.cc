@@ -24,8 +24,8 @@ std::string shortened(const Expr& e) {
 
 enum class Reported : std::uint8_t { kNothing, kWarning, kError };
 
-// The worst that was reported in or below `e`. A part that can never hold is enough for its whole; one that always
-// holds may still sit in a whole that never does.
+// The worst that was reported in or below `e`. A part that can never hold is enough for its whole;
+// one that always holds may still sit in a whole that never does.
 Reported analyse_part(const Expr& e, const Symbols& symbols, Reporter& report) {
     Reported below = Reported::kNothing;
     if (e.kind == ExprKind::kAnd || e.kind == ExprKind::kOr || e.kind == ExprKind::kNot) {

@@ -1,4 +1,5 @@
-// Static analysis: conditions that can never or always hold, and rules that an earlier one makes pointless.
+// Static analysis: conditions that can never or always hold, and rules that an earlier one makes
+// pointless.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +16,13 @@ struct AnalysedRule {
     std::size_t ruleset = 0;
 };
 
-// Error never-true, warning always-true; each names the smallest part that is to blame. Sound: what it reports is so;
-// it does not find everything (bounded to 256 alternatives of conjunctions over comparisons with constants).
+// Error never-true, warning always-true; each names the smallest part that is to blame. Sound: what
+// it reports is so; it does not find everything (bounded to 256 alternatives of conjunctions over
+// comparisons with constants).
 void analyse_condition(const Expr& condition, const Symbols& symbols, Reporter& report);
 
-// Warning shadowed: an earlier rule of at least the same severity of action fires whenever the later one does.
+// Warning shadowed: an earlier rule of at least the same severity of action fires whenever the
+// later one does.
 void analyse_shadowing(std::span<const AnalysedRule> rules, const Symbols& symbols,
                        Reporter& report);
 

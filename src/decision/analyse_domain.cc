@@ -2,6 +2,7 @@
 #include "decision/analyse_domain.h"
 
 #include <algorithm>
+#include <compare>
 #include <utility>
 
 #include "decision/compile_expr.h"
@@ -210,8 +211,8 @@ class Expansion {
         if (low.kind <= ValueKind::kError || high.kind <= ValueKind::kError) {
             return opaque(e, negated, out);
         }
-        const bool wraps =
-            subject.type.kind == ValueKind::kTimeOfDay && compare(low.number, high.number) > 0;
+        const bool wraps = subject.type.kind == ValueKind::kTimeOfDay &&
+                           std::is_gt(compare(low.number, high.number));
         const Comparison first = negated ? Comparison::kLess : Comparison::kGreaterEqual;
         const Comparison second = negated ? Comparison::kGreater : Comparison::kLessEqual;
         if (wraps != negated) {  // one of the two suffices
@@ -332,13 +333,13 @@ bool Expansion::join(Conjunction& into, const Conjunction& from) {
 void Domain::restrict(Comparison c, const Number& value) {
     const auto raise = [this](End end) {
         const auto o = low ? compare(end.at, low->at) : std::strong_ordering::greater;
-        if (o > 0 || (o == 0 && end.open)) {
+        if (std::is_gt(o) || (std::is_eq(o) && end.open)) {
             low = end;
         }
     };
     const auto lower = [this](End end) {
         const auto o = high ? compare(end.at, high->at) : std::strong_ordering::less;
-        if (o < 0 || (o == 0 && end.open)) {
+        if (std::is_lt(o) || (std::is_eq(o) && end.open)) {
             high = end;
         }
     };
@@ -397,11 +398,11 @@ bool Domain::empty() const {
     }
     if (whole) {
         Int128 first = floor_of(low->at);
-        if (low->open || compare(Number{first, 1}, low->at) < 0) {
+        if (low->open || std::is_lt(compare(Number{first, 1}, low->at))) {
             ++first;
         }
         Int128 last = floor_of(high->at);
-        if (high->open && compare(Number{last, 1}, high->at) == 0) {
+        if (high->open && std::is_eq(compare(Number{last, 1}, high->at))) {
             --last;
         }
         if (first > last) {
@@ -409,11 +410,12 @@ bool Domain::empty() const {
         }
     }
     const auto o = compare(low->at, high->at);
-    if (o > 0 || (o == 0 && (low->open || high->open))) {
+    if (std::is_gt(o) || (std::is_eq(o) && (low->open || high->open))) {
         return true;
     }
-    return o == 0 && std::any_of(excluded.begin(), excluded.end(),
-                                 [&](const Number& n) { return compare(n, low->at) == 0; });
+    return std::is_eq(o) && std::any_of(excluded.begin(), excluded.end(), [&](const Number& n) {
+               return std::is_eq(compare(n, low->at));
+           });
 }
 
 bool Domain::inside(const Domain& other) const {
@@ -422,13 +424,13 @@ bool Domain::inside(const Domain& other) const {
     }
     if (other.low) {
         const auto o = low ? compare(low->at, other.low->at) : std::strong_ordering::less;
-        if (o < 0 || (o == 0 && other.low->open && !low->open)) {
+        if (std::is_lt(o) || (std::is_eq(o) && other.low->open && !low->open)) {
             return false;
         }
     }
     if (other.high) {
         const auto o = high ? compare(high->at, other.high->at) : std::strong_ordering::greater;
-        if (o > 0 || (o == 0 && other.high->open && !high->open)) {
+        if (std::is_gt(o) || (std::is_eq(o) && other.high->open && !high->open)) {
             return false;
         }
     }

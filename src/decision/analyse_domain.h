@@ -1,4 +1,5 @@
-// What a conjunction of comparisons leaves of each subject's values: intervals, sets of texts, known truths.
+// What a conjunction of comparisons leaves of each subject's values: intervals, sets of texts,
+// known truths.
 #pragma once
 
 #include <map>
@@ -38,8 +39,8 @@ struct Domain {
 // Subject as written -> what is left of it. All must hold.
 using Conjunction = std::map<std::string, Domain>;
 
-// The condition as alternatives of conjunctions, contradictory ones left out. nullopt when there would be more than
-// `most` of them. `negated`: of "not condition".
+// The condition as alternatives of conjunctions, contradictory ones left out. nullopt when there
+// would be more than `most` of them. `negated`: of "not condition".
 std::optional<std::vector<Conjunction>> alternatives(const Expr& condition, bool negated,
                                                      const Symbols& symbols, std::size_t most);
 

@@ -104,8 +104,8 @@ void make_possible(testing::Row& row, std::mt19937_64& random) {
     row.set("local_weekday", Value::of_int(1 + small(7)));
 }
 
-// Soundness: a part that is said never (always) to hold is never true (false) on random rows. Compared with true it is
-// one opaque value to the analyser, so that it compiles.
+// Soundness: a part that is said never (always) to hold is never true (false) on random rows.
+// Compared with true it is one opaque value to the analyser, so that it compiles.
 TEST(Analyser, NeverClaimsWhatARowContradicts) {
     std::mt19937_64 random(11);
     std::size_t claims = 0;

@@ -1,9 +1,11 @@
-// The second evaluator, for back-tests: walks the tree once and works a whole column at each node. Written apart from the
-// bytecode evaluator, with truth tables in place of its branches, so that each is a check of the other.
+// The second evaluator, for back-tests: walks the tree once and works a whole column at each node.
+// Written apart from the bytecode evaluator, with truth tables in place of its branches, so that
+// each is a check of the other.
 #include <re2/re2.h>
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <utility>
 #include <vector>
 
@@ -112,6 +114,8 @@ class ColumnEvaluator {
     Truths text_test(const Expr& e);
     Truths pattern_test(const Expr& e);
     Column arithmetic(const Expr& e);
+    Column negated(const Expr& e);
+    Column kept(const Expr& e);
     Column call(const Expr& e);
     Column source(const std::vector<std::vector<Value>>& columns, std::size_t index) const;
 
@@ -183,7 +187,7 @@ Truths ColumnEvaluator::comparison(Comparison c, const Column& a, const Column& 
             order = x.boolean == y.boolean ? 1 : 0;
         } else {
             const auto o = compare(x.number, y.number);
-            order = o < 0 ? 0 : o > 0 ? 2 : 1;
+            order = std::is_lt(o) ? 0 : std::is_gt(o) ? 2 : 1;
         }
         return holds[order] ? kTrue : kFalse;
     });
@@ -316,28 +320,10 @@ Column ColumnEvaluator::values(const Expr& e) {
             return source(batch_.windows, e.ref);
         case ExprKind::kArith:
             return arithmetic(e);
-        case ExprKind::kNegate: {
-            const Column x = values(*e.args[0]);
-            return computed([&](std::size_t r) {
-                Value v = x.at(r);
-                if (v.kind > ValueKind::kError) {
-                    const auto negative = multiply(v.number, {-1, 1});
-                    v.number = negative.value_or(Number{});
-                    v.kind = negative ? v.kind : ValueKind::kError;
-                }
-                return v;
-            });
-        }
-        case ExprKind::kKept: {
-            const Column x = values(*e.args[0]);
-            return computed([&](std::size_t r) {
-                const Value& v = x.at(r);
-                const auto micro =
-                    v.kind == ValueKind::kNumber ? to_scaled(v.number, 6) : std::nullopt;
-                return micro && *micro != INT64_MIN ? Value::of_number({*micro, 1'000'000})
-                                                    : Value::unknown();
-            });
-        }
+        case ExprKind::kNegate:
+            return negated(e);
+        case ExprKind::kKept:
+            return kept(e);
         case ExprKind::kCall:
             if (e.type.kind != ValueKind::kBool) {
                 return call(e);
@@ -348,6 +334,30 @@ Column ColumnEvaluator::values(const Expr& e) {
             return computed([&](std::size_t r) { return value_of(t[r]); });
         }
     }
+}
+
+Column ColumnEvaluator::negated(const Expr& e) {
+    const Column x = values(*e.args[0]);
+    return computed([&](std::size_t r) {
+        Value v = x.at(r);
+        if (v.kind > ValueKind::kError) {
+            const auto negative = multiply(v.number, {-1, 1});
+            v.number = negative.value_or(Number{});
+            v.kind = negative ? v.kind : ValueKind::kError;
+        }
+        return v;
+    });
+}
+
+// As it would be stored: 6 digits, anything else unknown.
+Column ColumnEvaluator::kept(const Expr& e) {
+    const Column x = values(*e.args[0]);
+    return computed([&](std::size_t r) {
+        const Value& v = x.at(r);
+        const auto micro = v.kind == ValueKind::kNumber ? to_scaled(v.number, 6) : std::nullopt;
+        return micro && *micro != INT64_MIN ? Value::of_number({*micro, 1'000'000})
+                                            : Value::unknown();
+    });
 }
 
 Column ColumnEvaluator::arithmetic(const Expr& e) {
@@ -385,7 +395,7 @@ Column ColumnEvaluator::call(const Expr& e) {
                 continue;
             }
             const auto o = compare(next.number, out.number);
-            if (e.call == Call::kMin ? o < 0 : o > 0) {
+            if (e.call == Call::kMin ? std::is_lt(o) : std::is_gt(o)) {
                 out = next;
             }
         }

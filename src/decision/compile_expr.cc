@@ -1,4 +1,5 @@
-// Code generation: operands in place where a comparison needs no arithmetic, forward jumps out of decided and/or chains.
+// Code generation: operands in place where a comparison needs no arithmetic, forward jumps out of
+// decided and/or chains.
 #include "decision/compile_expr.h"
 
 #include <re2/re2.h>

@@ -10,8 +10,8 @@
 
 namespace tollgate {
 
-// Null when the expression needs more than 64 values on the stack. The tree must have passed the type checker and its
-// references must be final (WindowId, slot).
+// Null when the expression needs more than 64 values on the stack. The tree must have passed the
+// type checker and its references must be final (WindowId, slot).
 std::unique_ptr<Program> compile_expr(const Expr& expr);
 
 // Rewrites the references of windows and slots by the two tables (index: old, value: new).

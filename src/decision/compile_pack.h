@@ -1,4 +1,5 @@
-// The compiler's working state over all files of a pack, between parsing and the finished CompiledRules.
+// The compiler's working state over all files of a pack, between parsing and the finished
+// CompiledRules.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The compiler's windows: functions, keys, conditions, order, stored slots and the plan's signature.
+// The compiler's windows: functions, keys, conditions, order, stored slots and the plan's
+// signature.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -130,7 +131,8 @@ bool PackCompiler::check_argument(Draft& draft, Symbols::Window& symbol) {
     field.text = argument->text;
     field.span = argument->span;
     const std::size_t own = static_cast<std::size_t>(&draft - windows_.data());
-    // The window's own key is not known yet and a window is no argument, so a name of one is a fault below.
+    // The window's own key is not known yet and a window is no argument, so a name of one is a
+    // fault below.
     if (symbols_.find_window(field.text)) {
         report_.error(
             field.span,
@@ -391,7 +393,8 @@ void PackCompiler::warn_unused() {
     }
 }
 
-// Slots in order of their names: the same needs give the same rows whatever order the files name them in.
+// Slots in order of their names: the same needs give the same rows whatever order the files name
+// them in.
 void PackCompiler::place_slots(std::vector<std::uint32_t>& slot_map) {
     auto& slots = symbols_.slots;
     std::vector<std::uint32_t> by_name(slots.size());

@@ -1,4 +1,5 @@
-// A rule as one plain sentence, for the console and for review by people who do not read the language.
+// A rule as one plain sentence, for the console and for review by people who do not read the
+// language.
 #include <array>
 #include <string>
 #include <utility>

@@ -1,4 +1,5 @@
-// KeyLog: the stored events of one window key as fixed-size rows in order of (time, arrival), and their labels.
+// KeyLog: the stored events of one window key as fixed-size rows in order of (time, arrival), and
+// their labels.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,9 @@ constexpr std::size_t kRowArrival = 1;
 constexpr std::size_t kRowId = 2;
 constexpr std::size_t kRowLabel = 3;
 
-// Not thread-safe: the shard's lock guards it. Rows lie in one array; expired ones are cut off the front and the space is
-// reclaimed when it is half of the array, so that a row costs O(1) over its life. A late row is inserted in its place.
+// Not thread-safe: the shard's lock guards it. Rows lie in one array; expired ones are cut off the
+// front and the space is reclaimed when it is half of the array, so that a row costs O(1) over its
+// life. A late row is inserted in its place.
 class KeyLog {
   public:
     static constexpr std::size_t kMaxLabels = 8;  // of one event
@@ -45,9 +47,11 @@ class KeyLog {
     // Drops rows with time < oldest; how many.
     std::size_t trim(std::int64_t oldest);
 
-    // The label known at `now`: of several the one with the latest known_at, of equal ones the last that came.
+    // The label known at `now`: of several the one with the latest known_at, of equal ones the last
+    // that came.
     Label label_at(const std::uint64_t* row, std::int64_t now) const noexcept;
-    // kNotFound without such a row, kTooLarge past kMaxLabels. A label that is there already changes nothing.
+    // kNotFound without such a row, kTooLarge past kMaxLabels. A label that is there already
+    // changes nothing.
     Status add_label(std::int64_t time, std::uint64_t arrival, Label label, std::int64_t known_at);
     struct KnownLabel {
         std::int64_t known_at = 0;
@@ -56,15 +60,17 @@ class KeyLog {
     };
     std::vector<KnownLabel> labels_of(const std::uint64_t* row) const;
 
-    // Past its bound of events a row was dropped: windows that could hold it are unknown for events before this time.
+    // Past its bound of events a row was dropped: windows that could hold it are unknown for events
+    // before this time.
     std::int64_t overflow_until() const { return overflow_until_; }
     void set_overflow_until(std::int64_t time) {
         overflow_until_ = time > overflow_until_ ? time : overflow_until_;
     }
 
     std::size_t bytes() const;
-    // Versioned, checksummed bytes and back. load() merges into what is there, leaving out rows with arrival >= before;
-    // kCorrupt, and nothing changed, when the bytes are not what save() wrote for rows of `words` words.
+    // Versioned, checksummed bytes and back. load() merges into what is there, leaving out rows
+    // with arrival >= before; kCorrupt, and nothing changed, when the bytes are not what save()
+    // wrote for rows of `words` words.
     void save(std::string& out) const;
     Status load(std::string_view blob, std::size_t words, std::uint64_t before);
 

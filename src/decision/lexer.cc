@@ -213,7 +213,7 @@ class Lexer {
         Token t;
         t.kind = TokenKind::kClock;
         t.text = text_.substr(start_, at_ - start_);
-        t.number = {((h * 60 + m) * 60 + s) * kSecond, 1};
+        t.number = {Int128{(h * 60 + m) * 60 + s} * kSecond, 1};
         return t;
     }
 

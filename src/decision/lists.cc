@@ -23,37 +23,43 @@ Error fault(const Place& place, std::size_t column, std::string why) {
                                   ": column " + std::to_string(column + 1) + ": " + std::move(why)};
 }
 
+// The text of a quoted cell that begins at `at`, which is left after its closing quote; nullopt
+// when there is none.
+std::optional<std::string> quoted_cell(std::string_view line, std::size_t& at) {
+    std::string cell;
+    for (++at; at < line.size(); ++at) {
+        if (line[at] == '"') {
+            ++at;
+            if (at >= line.size() || line[at] != '"') {
+                return cell;
+            }
+        }
+        cell += line[at];
+    }
+    return std::nullopt;
+}
+
 // Cells of one line; a quoted cell may hold commas and doubled quotes.
 Result<std::vector<std::string>> cells_of(std::string_view line, const Place& place) {
     std::vector<std::string> cells;
-    std::size_t at = 0;
-    while (true) {
-        std::string cell;
+    for (std::size_t at = 0;; ++at) {
         if (at < line.size() && line[at] == '"') {
-            for (++at; at < line.size(); ++at) {
-                if (line[at] == '"' && (at + 1 >= line.size() || line[at + 1] != '"')) {
-                    break;
-                }
-                at += line[at] == '"' ? 1U : 0U;
-                cell += line[at];
-            }
-            if (at >= line.size()) {
+            auto cell = quoted_cell(line, at);
+            if (!cell) {
                 return fault(place, cells.size(), "a quoted value without its closing quote");
             }
-            ++at;
+            cells.push_back(std::move(*cell));
         } else {
             const std::size_t end = std::min(line.find(',', at), line.size());
-            cell = line.substr(at, end - at);
+            cells.emplace_back(line.substr(at, end - at));
             at = end;
         }
-        cells.push_back(std::move(cell));
         if (at >= line.size()) {
             return cells;
         }
         if (line[at] != ',') {
             return fault(place, cells.size() - 1, "text after a quoted value");
         }
-        ++at;
     }
 }
 

@@ -1,5 +1,5 @@
-// Exact rationals: small values take a short path, large ones are worked in three 64-bit limbs so that a sum that fits
-// after reduction is never lost.
+// Exact rationals: small values take a short path, large ones are worked in three 64-bit limbs so
+// that a sum that fits after reduction is never lost.
 #include "decision/number.h"
 
 #include <array>
@@ -106,7 +106,8 @@ std::optional<Int128> narrow(const Wide& a) noexcept {
     return static_cast<Int128>(a.negative ? Uint128{0} - m : m);
 }
 
-// Knuth, The Art of Computer Programming, volume 2, section 4.5.1: only one further gcd is needed, with the dens' gcd.
+// Knuth, The Art of Computer Programming, volume 2, section 4.5.1: only one further gcd is needed,
+// with the dens' gcd.
 std::optional<Number> add_wide(const Number& left, const Number& right) noexcept {
     const Number a = reduced(left);
     const Number b = reduced(right);
@@ -122,6 +123,16 @@ std::optional<Number> add_wide(const Number& left, const Number& right) noexcept
         return std::nullopt;
     }
     return Number{*num, static_cast<std::int64_t>(den)};
+}
+
+// The product of the dens when it fits and both nums are 64-bit numbers: then no step can overflow
+// and no gcd is needed. What grows this way is reduced by the first step that needs it.
+std::optional<std::int64_t> small_product(const Number& a, const Number& b) noexcept {
+    std::int64_t den = 0;
+    if (!fits_int64(a.num) || !fits_int64(b.num) || __builtin_mul_overflow(a.den, b.den, &den)) {
+        return std::nullopt;
+    }
+    return den;
 }
 
 std::optional<Int128> checked_multiply(Int128 a, Int128 b) noexcept {
@@ -173,6 +184,9 @@ std::optional<Number> add(const Number& a, const Number& b) noexcept {
             return Number{num, a.den};
         }
     }
+    if (const auto den = small_product(a, b)) {
+        return Number{a.num * b.den + b.num * a.den, *den};
+    }
     return add_wide(a, b);
 }
 
@@ -182,6 +196,9 @@ std::optional<Number> subtract(const Number& a, const Number& b) noexcept {
         if (!__builtin_sub_overflow(a.num, b.num, &num)) {
             return Number{num, a.den};
         }
+    }
+    if (const auto den = small_product(a, b)) {
+        return Number{a.num * b.den - b.num * a.den, *den};
     }
     if (magnitude(b.num) == kMinMagnitude) {
         // -b does not fit; a - b = (a + 1/den) + (-(b + 1/den)) keeps both steps in range or fails.
@@ -195,6 +212,9 @@ std::optional<Number> multiply(const Number& a, const Number& b) noexcept {
     if (a.den == 1 && b.den == 1) {
         const auto num = checked_multiply(a.num, b.num);
         return num ? std::optional(Number{*num, 1}) : std::nullopt;
+    }
+    if (const auto den = small_product(a, b)) {
+        return Number{a.num * b.num, *den};
     }
     const Number x = reduced(a);
     const Number y = reduced(b);
@@ -212,10 +232,17 @@ std::optional<Number> divide(const Number& a, const Number& b) noexcept {
     if (b.num == 0) {
         return std::nullopt;
     }
+    std::int64_t small_den = 0;
+    if (fits_int64(a.num) && fits_int64(b.num) &&
+        b.num != std::numeric_limits<std::int64_t>::min() &&
+        !__builtin_mul_overflow(a.den, static_cast<std::int64_t>(b.num < 0 ? -b.num : b.num),
+                                &small_den)) {
+        return Number{(b.num < 0 ? -a.num : a.num) * b.den, small_den};
+    }
     const Number x = reduced(a);
     const Number y = reduced(b);
-    // x / y = (x.num * y.den) / (x.den * y.num), both gcds taken first. The divisor's numerator has to fit the result's
-    // den, so after the gcd it must be a 64-bit number.
+    // x / y = (x.num * y.den) / (x.den * y.num), both gcds taken first. The divisor's numerator has
+    // to fit the result's den, so after the gcd it must be a 64-bit number.
     Uint128 p = magnitude(x.num);
     Uint128 q = magnitude(y.num);
     Uint128 u = p;

@@ -1,4 +1,5 @@
-// Pratt parser of expressions. Bindings: or 1, and 2, not 3, comparison 4, + and - 5, * and / 6, unary minus 7.
+// Pratt parser of expressions. Bindings: or 1, and 2, not 3, comparison 4, + and - 5, * and / 6,
+// unary minus 7.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -279,6 +280,7 @@ ExprPtr ExprParser::call(const Token& name) {
     const auto function = call_of(name.text);
     if (!function) {
         std::vector<std::string_view> known;
+        known.reserve(10);
         for (int i = 0; i < 10; ++i) {
             known.push_back(to_text(static_cast<Call>(i)));
         }

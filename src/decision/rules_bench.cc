@@ -1,4 +1,5 @@
-// Evaluation of a typical set of 100 rules, by the bytecode for one event and by columns for a back-test.
+// Evaluation of a typical set of 100 rules, by the bytecode for one event and by columns for a
+// back-test.
 #include <benchmark/benchmark.h>
 
 #include <random>
@@ -12,7 +13,8 @@ namespace {
 
 constexpr int kRules = 100;
 
-// Shapes as in fraud teams' sets: thresholds on windows, ratios, countries, lists, times of day, a few texts.
+// Shapes as in fraud teams' sets: thresholds on windows, ratios, countries, lists, times of day, a
+// few texts.
 std::string typical_rules() {
     std::string text = testing::with_condition("n >= 90 and total > USD 2000.00");
     for (int i = 1; i < kRules; ++i) {

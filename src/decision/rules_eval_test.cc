@@ -1,4 +1,5 @@
-// What rules mean on an event: three-valued logic, money, midnight, lists, patterns; and that evaluation allocates nothing.
+// What rules mean on an event: three-valued logic, money, midnight, lists, patterns; and that
+// evaluation allocates nothing.
 #include <gtest/gtest.h>
 
 #include <random>

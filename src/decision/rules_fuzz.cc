@@ -1,4 +1,5 @@
-// Any bytes as a rules file: findings or a compiled set, never a crash; what compiles also evaluates, in both evaluators alike.
+// Any bytes as a rules file: findings or a compiled set, never a crash; what compiles also
+// evaluates, in both evaluators alike.
 #include <cstddef>
 #include <cstdint>
 #include <random>

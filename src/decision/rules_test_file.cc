@@ -1,4 +1,5 @@
-// Runs rule tests: builds rows from `field = value` lines, takes the windows from the history, compares what fired.
+// Runs rule tests: builds rows from `field = value` lines, takes the windows from the history,
+// compares what fired.
 #include "decision/rules_test_file.h"
 
 #include <algorithm>

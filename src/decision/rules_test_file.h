@@ -1,5 +1,5 @@
-// Rule tests beside the rules: cases an analyst writes (an event, its history or window values, what should fire), and
-// their runner. The format is in docs/rules.md.
+// Rule tests beside the rules: cases an analyst writes (an event, its history or window values,
+// what should fire), and their runner. The format is in docs/rules.md.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,8 @@ struct RuleTestReport {
     std::vector<std::string> never_fired;  // ids of rules that no case expects to fire
 };
 
-// kBadInput with all findings as text when the file cannot be read. Bounds: 1 MiB, 1,000 cases, 1,000 history events a
-// case.
+// kBadInput with all findings as text when the file cannot be read. Bounds: 1 MiB, 1,000 cases,
+// 1,000 history events a case.
 Result<RuleTestReport> run_rule_tests(std::string_view text, std::string_view file,
                                       const CompiledRules& rules, const FieldTable& fields,
                                       const ListSet& lists,

@@ -1,4 +1,5 @@
-// Rule test files: tests/rules/*.test against their rules, through the window store; and what the runner reports.
+// Rule test files: tests/rules/*.test against their rules, through the window store; and what the
+// runner reports.
 #include "decision/rules_test_file.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Type rules: strict, nothing converts; money keeps its currency; text is equal or not and has no order.
+// Type rules: strict, nothing converts; money keeps its currency; text is equal or not and has no
+// order.
 #include "decision/typecheck.h"
 
 #include <re2/re2.h>
@@ -16,7 +17,8 @@ namespace {
 constexpr std::array<std::string_view, 3> kEventTypes{"payment", "transfer", "credit_application"};
 constexpr std::array<std::string_view, 2> kLabels{"fraud", "legit"};
 constexpr std::size_t kMaxPattern = 512;
-// A pattern's program is bounded so that even RE2's slow path over a 4,096-byte memo stays within 2 ms.
+// A pattern's program is bounded so that even RE2's slow path over a 4,096-byte memo stays within 2
+// ms.
 constexpr int kMaxPatternProgram = 500;
 
 std::string brief(const Expr& e) {

@@ -1,4 +1,5 @@
-// String keys: 15 bytes in place and the length in the last byte, or 120 bits of SHA-256 and a mark.
+// String keys: 15 bytes in place and the length in the last byte, or 120 bits of SHA-256 and a
+// mark.
 #include "decision/value.h"
 
 #include <algorithm>

@@ -17,6 +17,7 @@ namespace tollgate {
 struct StringKey {
     std::array<std::uint64_t, 2> words{};
     friend bool operator==(const StringKey&, const StringKey&) = default;
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads a defaulted <=>
     friend auto operator<=>(const StringKey&, const StringKey&) = default;
 };
 StringKey make_string_key(std::string_view text) noexcept;

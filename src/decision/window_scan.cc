@@ -1,5 +1,5 @@
-// Selection and the twelve functions. Numbers in rows are scaled integers, so sums and comparisons are integer work and
-// only the result becomes a Number.
+// Selection and the twelve functions. Numbers in rows are scaled integers, so sums and comparisons
+// are integer work and only the result becomes a Number.
 #include "decision/window_scan.h"
 
 #include <algorithm>

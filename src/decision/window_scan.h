@@ -11,7 +11,8 @@
 
 namespace tollgate {
 
-// Working memory of a scan, one per thread: grows to the largest window seen, then allocates nothing.
+// Working memory of a scan, one per thread: grows to the largest window seen, then allocates
+// nothing.
 struct ScanScratch {
     std::vector<std::uint32_t> picked;  // row indexes that pass `where`
     std::vector<std::int64_t> numbers;
@@ -29,7 +30,8 @@ struct ScanInput {
 };
 
 // The window's value; `scratch.current` holds the event's own row. noexcept but for memory.
-// Cost: O(log n) to find the rows, then one pass over those in the span (count() and first/last without `where`: none).
+// Cost: O(log n) to find the rows, then one pass over those in the span (count() and first/last
+// without `where`: none).
 Value scan_window(const WindowDef& window, const ScanInput& input, ScanScratch& scratch);
 
 }  // namespace tollgate

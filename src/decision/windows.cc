@@ -1,5 +1,5 @@
-// The store of window keys: shards, check-and-record, labels, hashing. Rows are in key_log.cc, values in window_scan.cc,
-// the disk side in windows_disk.cc.
+// The store of window keys: shards, check-and-record, labels, hashing. Rows are in key_log.cc,
+// values in window_scan.cc, the disk side in windows_disk.cc.
 #include "decision/windows.h"
 
 #include <algorithm>
@@ -189,7 +189,8 @@ void WindowStore::Impl::record(const WindowPlan& p, const EventKeys& keys, const
         const EventKeys::Key& key = keys.keys[i];
         Entry& entry = *touched.by_spec[static_cast<std::size_t>(key.spec)];
         if (entry.log.size() >= limits.max_events_per_key) {
-            // Not stored: every window that could have held it is unknown until it would have left them all.
+            // Not stored: every window that could have held it is unknown until it would have left
+            // them all.
             entry.log.set_overflow_until(to_micros(event.at) + p.retention.count());
             changed(shard_of(key.hash), entry, entry.log.bytes());
             continue;

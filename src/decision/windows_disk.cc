@@ -1,4 +1,5 @@
-// The window store and the disk: which keys are there, loading, exporting what changed, dropping the coldest.
+// The window store and the disk: which keys are there, loading, exporting what changed, dropping
+// the coldest.
 #include <algorithm>
 #include <array>
 
@@ -146,8 +147,8 @@ std::size_t WindowStore::evict(std::size_t target_bytes) {
             break;
         }
         const std::scoped_lock lock(impl_->shards[candidate.shard].mutex);
-        // Touched or changed since it was chosen: it is not cold. (Only sweep() erases entries; both run on the upkeep's
-        // side and never at once.)
+        // Touched or changed since it was chosen: it is not cold. (Only sweep() erases entries;
+        // both run on the upkeep's side and never at once.)
         Impl::Entry& entry = *candidate.entry;
         if (entry.touched != candidate.touched || entry.dirty || entry.cold) {
             continue;

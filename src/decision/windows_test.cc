@@ -352,7 +352,8 @@ TEST(WindowStore, ConcurrentEventsOfOneKeySeeEachOther) {
                                       .windows = {},
                                       .lists = &pack.lists,
                                       .now = Machine::at(1000)};
-                // Arrival numbers are taken outside the lock, so the newest time decides: all at once, counted by size.
+                // Arrival numbers are taken outside the lock, so the newest time decides: all at
+                // once, counted by size.
                 store.assess(
                     pack.plan(), keys,
                     {.at = Machine::at(1000), .arrival = UINT64_MAX - arrival.fetch_add(1)}, input,

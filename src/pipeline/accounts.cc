@@ -108,7 +108,8 @@ void Pipeline::Impl::change_account(const std::string& tenant_name, AccountChang
         reply);
 }
 
-// Limits, block and the windows kept by this account alone, as an event at the stream clock's now would read them.
+// Limits, block and the windows kept by this account alone, as an event at the stream clock's now
+// would read them.
 void Pipeline::Impl::get_account(const std::string& tenant_name, const std::string& account_id,
                                  ReplyFn reply) {
     Tenant* tenant = find_tenant(tenant_name);
@@ -203,7 +204,8 @@ void Pipeline::Impl::get_assessment(const std::string& tenant_name, const std::s
     }
 }
 
-// Loads keys from disk into the tenant's windows, then goes on (at once when there are none). No deadline of its own.
+// Loads keys from disk into the tenant's windows, then goes on (at once when there are none). No
+// deadline of its own.
 void Pipeline::Impl::load_keys_then(Tenant& tenant, const std::vector<WindowStore::KeyRef>& keys,
                                     std::function<void()> then) {
     if (keys.empty()) {

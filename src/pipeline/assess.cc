@@ -1,4 +1,5 @@
-// Steps of one assessment up to its decision: repeat check, admission, cold keys, windows, rules, model.
+// Steps of one assessment up to its decision: repeat check, admission, cold keys, windows, rules,
+// model.
 #include <algorithm>
 
 #include "decision/event_fields.h"
@@ -329,7 +330,8 @@ void Pipeline::Impl::decide(Flight& f) {
     tenant.metrics.overflow_keys.add(f.windows.overflow_keys);
     const auto ruled = loop.now();
     f.times.windows = micros_between(began, ruled);
-    // Over capacity or out of time: the pack's default answers; the windows have been recorded all the same.
+    // Over capacity or out of time: the pack's default answers; the windows have been recorded all
+    // the same.
     if (flights.size() > options.max_in_flight || (!options.virtual_time && ruled >= f.deadline)) {
         f.source = Source::kDefault;
         f.fault = ruled >= f.deadline ? FaultCause::kDeadline : FaultCause::kOverloaded;

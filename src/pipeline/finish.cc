@@ -121,7 +121,8 @@ void Pipeline::Impl::store_and_answer(Flight& f) {
     f.times.total = micros_between(f.in.received, f.stage_began) + f.in.parse_us;
     f.body = render(f, encode_id("as_", f.seq, tenant.id_secret), durability_word(pack.policy));
     if (!submit_decision(f)) {
-        // The journal is full: what is answered now cannot be kept. The policy says what that means.
+        // The journal is full: what is answered now cannot be kept. The policy says what that
+        // means.
         tenant.metrics.store_lost.add();
         if (pack.policy.store.on_store_lost == StoreLost::kDecline) {
             f.combined = {
@@ -150,8 +151,8 @@ void Pipeline::Impl::store_and_answer(Flight& f) {
     });
 }
 
-// Not confirmed in time: the answer goes out as "memory"; the commit stays in the journal, followed by the body as it
-// was sent, so that a repeat gets the same bytes.
+// Not confirmed in time: the answer goes out as "memory"; the commit stays in the journal, followed
+// by the body as it was sent, so that a repeat gets the same bytes.
 void Pipeline::Impl::confirm_timeout(Flight& f) {
     Tenant& tenant = *f.tenant;
     std::string body = f.body;
@@ -251,7 +252,8 @@ void Pipeline::Impl::answer_error(Flight& f, Error error) {
     reply({.error = std::move(error), .body = {}, .replayed = false, .times = {}});
 }
 
-// A repeat that cannot be matched in time: the rules' answer on read-only windows, recorded nowhere.
+// A repeat that cannot be matched in time: the rules' answer on read-only windows, recorded
+// nowhere.
 void Pipeline::Impl::answer_by_rules_unrecorded(Flight& f) {
     prepare(f);
     const PolicyPack& pack = *f.in.pack;

@@ -21,14 +21,15 @@ struct Tenant;
 enum class Source : std::uint8_t { kModel, kRules, kDefault };
 enum class FaultCause : std::uint8_t { kNone, kTimeout, kUnavailable, kOverloaded, kDeadline };
 
-// A repeat of an event in flight: answered with the first one's body, or at its own deadline by the rules alone. Its own
-// flight keeps the timer.
+// A repeat of an event in flight: answered with the first one's body, or at its own deadline by the
+// rules alone. Its own flight keeps the timer.
 struct Waiter {
     std::uint64_t number = 0;
     ReplyFn reply;
 };
 
-// Owned by Pipeline::Impl::flights until it is answered; callbacks hold the number, never the address.
+// Owned by Pipeline::Impl::flights until it is answered; callbacks hold the number, never the
+// address.
 struct Flight {
     enum class Stage : std::uint8_t { kLookup, kColdKeys, kModel, kStore };
 

@@ -1,4 +1,5 @@
-// Reads records back into windows. A record names the pack it was written with; its event is moved to the pack at hand.
+// Reads records back into windows. A record names the pack it was written with; its event is moved
+// to the pack at hand.
 #include "pipeline/history.h"
 
 #include <utility>

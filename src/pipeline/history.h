@@ -1,4 +1,5 @@
-// History: feeds log records into a window store, for recovery after a crash and for a pack that needs other rows.
+// History: feeds log records into a window store, for recovery after a crash and for a pack that
+// needs other rows.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,8 @@ class HistoryReader {
           loader_(*pack_, windows),
           packs_(std::move(packs)) {}
 
-    // Applies one record; events with an arrival number >= `before` are left out. What was seen raises last_arrival().
+    // Applies one record; events with an arrival number >= `before` are left out. What was seen
+    // raises last_arrival().
     Status apply(const store::LogEntry& entry, std::uint64_t before = UINT64_MAX);
     std::uint64_t last_arrival() const { return last_arrival_; }
     std::uint64_t last_change() const { return last_change_; }
@@ -68,7 +70,8 @@ class HistoryReader {
     PackPtr pack_;
     WindowLoader loader_;
     PackByHash packs_;
-    // Imports write an outcome right behind its event: the newest events are at hand without a read.
+    // Imports write an outcome right behind its event: the newest events are at hand without a
+    // read.
     std::unordered_map<std::string, Seen> recent_;
     std::vector<std::string> recent_order_;
     std::size_t recent_at_ = 0;
@@ -78,7 +81,8 @@ class HistoryReader {
     std::uint64_t redacted_ = 0;
 };
 
-// The event of a stored assessment or import in `pack`'s schema; kNotFound when it was never recorded.
+// The event of a stored assessment or import in `pack`'s schema; kNotFound when it was never
+// recorded.
 struct StoredEvent {
     Event event;
     std::uint64_t arrival = 0;

@@ -1,4 +1,5 @@
-// The caller's thread makes records and rows; a second thread writes them in large batches without a write-ahead log.
+// The caller's thread makes records and rows; a second thread writes them in large batches without
+// a write-ahead log.
 #include "pipeline/import.h"
 
 #include <condition_variable>
@@ -106,10 +107,12 @@ struct Importer::Impl {
     std::jthread writer;
 };
 
-// Past the memory bound: what was imported is put on disk and the coldest keys are dropped from memory.
+// Past the memory bound: what was imported is put on disk and the coldest keys are dropped from
+// memory.
 Status Importer::Impl::spill() {
     {
-        // The mark must not be ahead of the log: first everything handed over is written and on disk.
+        // The mark must not be ahead of the log: first everything handed over is written and on
+        // disk.
         std::unique_lock lock(mutex);
         idle.wait(lock, [this] { return done == handed; });
     }

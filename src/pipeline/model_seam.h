@@ -1,4 +1,5 @@
-// ModelSeam: where a model's vote joins a decision. Without one the rules decide; the encoder service implements it.
+// ModelSeam: where a model's vote joins a decision. Without one the rules decide; the encoder
+// service implements it.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ struct ScoreAnswer {
     std::int64_t encoder_us = 0;
 };
 
-// Thread: submit() on the io thread, never blocks; the answer comes through `done` on any thread, at most once, and may
-// never come (the pipeline's timer covers that).
+// Thread: submit() on the io thread, never blocks; the answer comes through `done` on any thread,
+// at most once, and may never come (the pipeline's timer covers that).
 class ModelSeam {
   public:
     virtual ~ModelSeam() = default;

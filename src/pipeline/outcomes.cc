@@ -162,8 +162,7 @@ void Pipeline::Impl::outcome_found(Tenant& tenant, const PackPtr& pack, const Ou
             return;
         }
         if (!loader.label(event, found.event->arrival, outcome.label, outcome.known_at)) {
-            status =
-                "expired";  // the event has left every window (or its key is on disk: the log keeps the label)
+            status = "expired";  // the event has left every window
         }
         if (tenant.rebuilding) {
             tenant.tail.emplace_back(TailLabel{.event = event,
@@ -247,7 +246,8 @@ void Pipeline::Impl::unpark(Tenant& tenant, const std::string& event_id) {
     });
 }
 
-// One record outside assessments; answered when it is confirmed, or as "memory" after the policy's wait.
+// One record outside assessments; answered when it is confirmed, or as "memory" after the policy's
+// wait.
 void Pipeline::Impl::submit_simple(Tenant& tenant, Sealed sealed, std::vector<store::Put> puts,
                                    BodyFn body, const ReplyFn& reply) {
     const Policy& policy = tenant.pack->policy;

@@ -1,5 +1,5 @@
-// Pipeline: the decision loop. An event goes in, windows, rules and the model's vote are combined before the deadline,
-// the decision is stored and answered. One instance per process; all tenants.
+// Pipeline: the decision loop. An event goes in, windows, rules and the model's vote are combined
+// before the deadline, the decision is stored and answered. One instance per process; all tenants.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,8 @@ struct PipelineOptions {
     std::string kernels = "none";
 };
 
-// A shared owner: a decision keeps the pack it began with while another is activated (docs/adr, shared packs).
+// A shared owner: a decision keeps the pack it began with while another is activated (docs/adr,
+// shared packs).
 using PackPtr = std::shared_ptr<const PolicyPack>;
 
 struct StageTimes {  // microseconds
@@ -52,7 +53,8 @@ struct Reply {
     std::string body;            // JSON
     bool replayed = false;       // Idempotency-Replayed: true
     StageTimes
-        times;  // store and total include the confirmation, unlike the body's (Server-Timing header)
+        // store and total include the confirmation, unlike the body's (Server-Timing header)
+        times;
 };
 using ReplyFn = std::function<void(Reply)>;  // called once, on the loop's thread
 
@@ -72,11 +74,12 @@ struct Readiness {
         parts;  // "store": "ok", "faults": "store_delay_us=10000", ...
 };
 
-// Loop thread only, unless said otherwise. Every ReplyFn is answered by its deadline whatever the store or model do.
+// Loop thread only, unless said otherwise. Every ReplyFn is answered by its deadline whatever the
+// store or model do.
 class Pipeline {
   public:
-    // Opens every tenant that the store knows: packs, accounts, windows (snapshot + log), idempotency. `fallback_pack`
-    // serves tenants that have activated none.
+    // Opens every tenant that the store knows: packs, accounts, windows (snapshot + log),
+    // idempotency. `fallback_pack` serves tenants that have activated none.
     static Result<std::unique_ptr<Pipeline>> open(const PipelineOptions& options,
                                                   PackPtr fallback_pack, store::Store& store,
                                                   Loop& loop, Metrics& metrics,
@@ -87,8 +90,8 @@ class Pipeline {
 
     PackPtr pack_of(std::string_view tenant) const;
 
-    // Well-formed input is always answered with a decision, except kConflict (same event_id, another event) and
-    // kBadInput for an occurred_at too far ahead.
+    // Well-formed input is always answered with a decision, except kConflict (same event_id,
+    // another event) and kBadInput for an occurred_at too far ahead.
     void assess(AssessInput input);
     void outcome(const std::string& tenant, Outcome outcome, ReplyFn reply);
 
@@ -96,8 +99,9 @@ class Pipeline {
     void get_assessment(const std::string& tenant, const std::string& id, ReplyFn reply);
     void get_account(const std::string& tenant, const std::string& account_id, ReplyFn reply);
 
-    // Admin. A new pack is compiled off the loop (background thread), windows rebuilt from the log when its signature
-    // differs, then swapped between two events. Errors carry the diagnostics in the message; the old pack stays.
+    // Admin. A new pack is compiled off the loop (background thread), windows rebuilt from the log
+    // when its signature differs, then swapped between two events. Errors carry the diagnostics in
+    // the message; the old pack stays.
     void activate_policy(const std::string& tenant, PackFiles files, const std::string& by,
                          ReplyFn reply);
     void rollback_policy(const std::string& tenant, const std::string& by, ReplyFn reply);
@@ -106,7 +110,8 @@ class Pipeline {
     // Makes keys of new tenants known (from the key file); at most max_tenants.
     Status ensure_tenant(const std::string& tenant);
 
-    // Stops taking new work quietly: in-flight assessments finish, snapshot written, everything flushed.
+    // Stops taking new work quietly: in-flight assessments finish, snapshot written, everything
+    // flushed.
     void drain(std::function<void()> done);
     bool draining() const;
     Readiness readiness() const;

@@ -1,5 +1,5 @@
-// Activating, rolling back and listing policy packs. Compiling and rebuilding happen on the background thread; the swap
-// happens on the loop between two events.
+// Activating, rolling back and listing policy packs. Compiling and rebuilding happen on the
+// background thread; the swap happens on the loop between two events.
 #include <algorithm>
 
 #include "base/log.h"
@@ -114,8 +114,9 @@ void Pipeline::Impl::rollback_policy(const std::string& tenant_name, const std::
     activate_pack(*tenant, tenant->previous, by, reply);
 }
 
-// The new pack's windows need other rows: they are read from the log while decisions go on with the old ones. Events
-// recorded from now on (arrival >= before) are also kept in the tail and fed at the end.
+// The new pack's windows need other rows: they are read from the log while decisions go on with the
+// old ones. Events recorded from now on (arrival >= before) are also kept in the tail and fed at
+// the end.
 void Pipeline::Impl::rebuild(Tenant& tenant, PackPtr pack, const std::string& by,
                              const ReplyFn& reply) {
     tenant.rebuilding = true;
@@ -216,7 +217,8 @@ void Pipeline::Impl::remember_tail(const Flight& f) {
     f.tenant->tail.emplace_back(TailEvent{.event = f.in.event, .arrival = f.arrival});
 }
 
-// Swaps when no event holds the old pack without having read the windows. `windows` null: the rows fit as they are.
+// Swaps when no event holds the old pack without having read the windows. `windows` null: the rows
+// fit as they are.
 void Pipeline::Impl::install(Tenant& tenant, PackPtr pack, std::shared_ptr<WindowStore> windows,
                              const std::string& by, const ReplyFn& reply) {
     if (tenant.undecided > 0) {
@@ -254,7 +256,8 @@ void Pipeline::Impl::install(Tenant& tenant, PackPtr pack, std::shared_ptr<Windo
                     .value = to_bytes(ActivePolicy{
                         .current = pack->hash,
                         .previous = tenant.previous == nullptr ? "" : tenant.previous->hash})});
-    // The old snapshot's rows are of another layout when the signature changed; recovery sees that by the mark.
+    // The old snapshot's rows are of another layout when the signature changed; recovery sees that
+    // by the mark.
     log_event(
         Level::kInfo, "policy_activated",
         {{"policy", std::string_view(pack->hash)}, {"tenant", std::string_view(tenant.name)}});

@@ -1,4 +1,5 @@
-// Moves an event from one pack's attribute schema to another's: by name and type; what the other does not know is left out.
+// Moves an event from one pack's attribute schema to another's: by name and type; what the other
+// does not know is left out.
 #pragma once
 
 #include "decision/event.h"

@@ -13,7 +13,8 @@
 
 namespace tollgate::pipeline {
 
-// kEvents: an event id's place in the log and the digest of its canonical event (idempotency compares it).
+// kEvents: an event id's place in the log and the digest of its canonical event (idempotency
+// compares it).
 struct KnownEvent {
     std::uint64_t seq = 0;
     std::uint64_t arrival = 0;
@@ -23,7 +24,8 @@ struct KnownEvent {
 std::string to_bytes(const KnownEvent& known);
 std::optional<KnownEvent> parse_known_event(std::string_view bytes);
 
-// kKeys: a window key's rows, and the first arrival number that may not be in the log yet when they were written.
+// kKeys: a window key's rows, and the first arrival number that may not be in the log yet when they
+// were written.
 struct KeyBlob {
     std::uint64_t floor = 0;
     std::string_view rows;

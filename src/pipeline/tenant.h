@@ -1,4 +1,5 @@
-// Tenant: everything the decision loop keeps for one bank unit: pack, windows, accounts, clock, known events.
+// Tenant: everything the decision loop keeps for one bank unit: pack, windows, accounts, clock,
+// known events.
 #pragma once
 
 #include <cstdint>
@@ -57,14 +58,16 @@ struct TenantMetrics {
     Counter outcomes_parked;
 };
 
-// Loop thread owns it; `windows` alone is also read by background threads (it locks its own shards).
+// Loop thread owns it; `windows` alone is also read by background threads (it locks its own
+// shards).
 struct Tenant {
     std::string name;
     std::uint64_t id_secret = 0;  // makes ids opaque; stored in the tenant's meta
     PackPtr pack;
     PackPtr previous;    // what rollback returns to
     PackPtr plan_owner;  // the pack whose plan `windows` was made with
-    // A shared owner: a snapshot or a key read on another thread may outlive the swap to a rebuilt store.
+    // A shared owner: a snapshot or a key read on another thread may outlive the swap to a rebuilt
+    // store.
     std::shared_ptr<WindowStore> windows;
     AccountTable accounts;
     std::unique_ptr<StreamClock> clock;

@@ -157,8 +157,8 @@ Status Pipeline::Impl::load_accounts(Tenant& tenant) {
     return result;
 }
 
-// Loads the window keys of the last snapshot when it was written for this pack's rows; else everything is read from the
-// log and the old keys are erased.
+// Loads the window keys of the last snapshot when it was written for this pack's rows; else
+// everything is read from the log and the old keys are erased.
 Status Pipeline::Impl::load_keys(Tenant& tenant, std::uint64_t& replay_from) {
     TG_TRY(const auto stored, store.get(store::Family::kMeta, tenant.name, kMetaSnapshot));
     const auto mark = stored ? parse_snapshot_mark(*stored) : std::nullopt;
@@ -190,7 +190,8 @@ Status Pipeline::Impl::load_keys(Tenant& tenant, std::uint64_t& replay_from) {
                       }));
     (void)scanned;
     if (broken > 0) {
-        // A key that does not read back: the log has it all, so the windows are made again from there.
+        // A key that does not read back: the log has it all, so the windows are made again from
+        // there.
         log_event(Level::kWarn, "window_snapshot_unreadable",
                   {{"keys", static_cast<std::int64_t>(broken)}});
         tenant.windows = std::make_shared<WindowStore>(tenant.pack->rules->plan, options.windows);
@@ -264,7 +265,8 @@ Status Pipeline::Impl::recover(Tenant& tenant) {
     return ok();
 }
 
-// The stream clock under mode event goes on from the newest stored event, if its own state was not saved.
+// The stream clock under mode event goes on from the newest stored event, if its own state was not
+// saved.
 void Pipeline::Impl::newest_event(Tenant& tenant, EventTime at) {
     if (tenant.clock->now(loop.wall()) < at) {
         (void)tenant.clock->admit(at, loop.wall());

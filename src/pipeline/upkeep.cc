@@ -35,8 +35,9 @@ void Pipeline::Impl::schedule_upkeep() {
     });
 }
 
-// Writes every changed key and then the mark from which recovery replays the log. Rows of decisions that are not
-// confirmed are told apart by the floor: recovery takes those from the log, if they got there.
+// Writes every changed key and then the mark from which recovery replays the log. Rows of decisions
+// that are not confirmed are told apart by the floor: recovery takes those from the log, if they
+// got there.
 void Pipeline::Impl::snapshot(Tenant& tenant, std::function<void(Status)> done) {
     if (tenant.snapshot_running || tenant.rebuilding) {
         done(ok());

@@ -13,7 +13,8 @@
 
 namespace tollgate::pipeline {
 
-// The thread that calls run_* is the loop's thread. mutex_ guards posted_ alone; everything else is the loop thread's.
+// The thread that calls run_* is the loop's thread. mutex_ guards posted_ alone; everything else is
+// the loop thread's.
 class VirtualLoop : public Loop {
   public:
     explicit VirtualLoop(EventTime wall, const FaultSwitches* faults = nullptr)
@@ -25,11 +26,12 @@ class VirtualLoop : public Loop {
     Steady::time_point now() const override { return now_; }
     EventTime wall() const override;
 
-    // Runs what is posted, waiting for other threads' posts, until `finished` is true; false after `patience` of real time
-    // without a post. Virtual time does not move: no timer runs.
+    // Runs what is posted, waiting for other threads' posts, until `finished` is true; false after
+    // `patience` of real time without a post. Virtual time does not move: no timer runs.
     bool run_until(const std::function<bool()>& finished,
                    std::chrono::milliseconds patience = std::chrono::seconds(30));
-    // Moves virtual time (and the wall clock) forward, running the timers that come due in order, and what is posted.
+    // Moves virtual time (and the wall clock) forward, running the timers that come due in order,
+    // and what is posted.
     void advance(std::chrono::microseconds by);
     void set_wall(EventTime wall) { wall_ = wall; }
     std::size_t run_posted();

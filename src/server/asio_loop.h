@@ -16,10 +16,10 @@ class io_context;
 
 namespace tollgate::server {
 
-// post() and stop() are safe from any thread; all else belongs to the thread in run(). Posted work of
-// many threads costs one wake-up a burst; timers are a heap of our own behind one Asio timer, so a
-// timer that is set and cancelled (each request has some) makes no system call and, after warm-up,
-// allocates nothing but what its function holds.
+// post() and stop() are safe from any thread; all else belongs to the thread in run(). Posted work
+// of many threads costs one wake-up a burst; timers are a heap of our own behind one Asio timer, so
+// a timer that is set and cancelled (each request has some) makes no system call and, after
+// warm-up, allocates nothing but what its function holds.
 class AsioLoop final : public pipeline::Loop {
   public:
     explicit AsioLoop(const FaultSwitches* faults = nullptr);

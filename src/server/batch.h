@@ -25,8 +25,9 @@ class BatchLines {
 };
 
 // One owner. feed() what was read, pump() to hand lines on, answer() each line once in any order,
-// take() what is ready in the order of the lines. Lines are numbered from 1; blank lines are counted
-// and passed over. Bounded: input held <= one line and one feed, output <= buffer_bytes and what is in flight.
+// take() what is ready in the order of the lines. Lines are numbered from 1; blank lines are
+// counted and passed over. Bounded: input held <= one line and one feed, output <= buffer_bytes and
+// what is in flight.
 class Batch {
   public:
     explicit Batch(const BatchLimits& limits) : limits_(limits) {}
@@ -39,7 +40,8 @@ class Batch {
     void answer(std::uint64_t sequence, std::string text);
     // An error object in place of the line's answer.
     void refuse(std::uint64_t sequence, Problem problem);
-    // The body broke off: what was not handed on is dropped, an error object goes behind the last line.
+    // The body broke off: what was not handed on is dropped, an error object goes behind the last
+    // line.
     void fail(Problem problem);
     std::size_t line_of(std::uint64_t sequence) const;  // its number in the body
 

@@ -1,5 +1,5 @@
-// ServerConfig: every knob of the HTTP server, and the one table that checks, explains and documents
-// them.
+// ServerConfig: every knob of the HTTP server, and the one table that checks, explains and
+// documents them.
 #pragma once
 
 #include <cstdint>

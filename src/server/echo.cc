@@ -22,8 +22,8 @@ namespace http = boost::beast::http;
 using tcp = asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-// Owns itself until its connection ends: shared because two handlers in a row hold it, as in Beast's
-// examples, which this measures.
+// Owns itself until its connection ends: shared because two handlers in a row hold it, as in
+// Beast's examples, which this measures.
 class EchoSession : public std::enable_shared_from_this<EchoSession> {
   public:
     explicit EchoSession(tcp::socket socket) : stream_(std::move(socket)) {}

@@ -26,8 +26,8 @@ struct Lines final : BatchLines {
     }
 };
 
-// What a connection would make of the bytes, as text: each request's target, head and body, then the
-// fault.
+// What a connection would make of the bytes, as text: each request's target, head and body, then
+// the fault.
 std::string transcript(std::string_view bytes, std::size_t piece) {
     RequestParser parser(ParserLimits{.header_bytes = 2'048});
     std::string out;
@@ -69,8 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     const std::string whole = transcript(bytes, size == 0 ? 1 : size);
     const std::string single = transcript(bytes, 1);
-    // Cut into bytes, a fault may be seen a little earlier or later, with more of the body handed on;
-    // the requests completed before it are the same.
+    // Cut into bytes, a fault may be seen a little earlier or later, with more of the body handed
+    // on; the requests completed before it are the same.
     const auto finished = [](const std::string& text) {
         const std::size_t end = text.rfind("\ndone");
         return end == std::string::npos ? std::string() : text.substr(0, end);

@@ -180,7 +180,8 @@ Status save_keys(const std::string& path, const std::vector<Key>& keys) {
     if (fd < 0) {
         return cannot("write", beside);
     }
-    // A file left by an older run keeps its mode through O_TRUNC; the secret's hash is for us alone.
+    // A file left by an older run keeps its mode through O_TRUNC; the secret's hash is for us
+    // alone.
     const bool written = ::fchmod(fd, 0600) == 0 && write_all(fd, text) && ::fsync(fd) == 0;
     if (::close(fd) != 0 || !written || ::rename(beside.c_str(), path.c_str()) != 0) {
         return cannot("write", path);

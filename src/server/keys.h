@@ -52,8 +52,8 @@ class KeyTable {
     KeyTable() = default;
     explicit KeyTable(std::vector<Key> keys);
 
-    // The live key that `token` ("tg_" and 43 base64url characters) is; nullptr for none. The table is
-    // entered by the token's SHA-256, of which all bytes are compared in constant time.
+    // The live key that `token` ("tg_" and 43 base64url characters) is; nullptr for none. The table
+    // is entered by the token's SHA-256, of which all bytes are compared in constant time.
     const Key* find(std::string_view token, EventTime now) const;
     const std::vector<Key>& keys() const { return keys_; }
 

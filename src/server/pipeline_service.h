@@ -48,9 +48,9 @@ class PipelineService final : public Service {
     JsonDocument document_;  // reused: no allocation after the first large bodies
 };
 
-// {"valid":true,"policy":hash,"name","rules","windows","diagnostics":[{"level","code","file","line",
-// "column","length","message","suggestion"}]}; without a pack "valid" is false and the first four are
-// null.
+// {"valid":true,"policy":hash,"name","rules","windows","diagnostics":[...]}, a diagnostic having
+// "level","code","file","line","column","length","message" and "suggestion"; without a pack "valid"
+// is false and the other four are null.
 std::string diagnostics_json(const PolicyPack* pack, const std::vector<Diagnostic>& findings,
                              const Error* error);
 

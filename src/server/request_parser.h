@@ -1,5 +1,5 @@
-// RequestParser: HTTP/1.1 requests from bytes, by Beast's parser with stricter rules for framing; it
-// knows no sockets, so that the fuzzer drives exactly what the server runs.
+// RequestParser: HTTP/1.1 requests from bytes, by Beast's parser with stricter rules for framing;
+// it knows no sockets, so that the fuzzer drives exactly what the server runs.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ class BodySink {
 };
 
 // One request at a time: put() until done(), then next(). Rules beyond Beast's: exactly one
-// Content-Length of digits alone; no Transfer-Encoding but `chunked` alone (501) and only in HTTP/1.1;
-// one Host; HTTP/1.0 or 1.1; at most 100 fields; trailers are read and ignored.
+// Content-Length of digits alone; no Transfer-Encoding but `chunked` alone (501) and only in
+// HTTP/1.1; one Host; HTTP/1.0 or 1.1; at most 100 fields; trailers are read and ignored.
 class RequestParser {
   public:
     explicit RequestParser(const ParserLimits& limits);
@@ -52,8 +52,8 @@ class RequestParser {
     RequestParser(const RequestParser&) = delete;
     RequestParser& operator=(const RequestParser&) = delete;
 
-    // Bytes consumed of `bytes`; those not consumed are given again with more behind them, or belong to
-    // the next request. With `stop_at_header` it returns when the headers are complete.
+    // Bytes consumed of `bytes`; those not consumed are given again with more behind them, or
+    // belong to the next request. With `stop_at_header` it returns when the headers are complete.
     // Faults: fault() is set, and nothing more may be read from the connection.
     std::size_t put(std::string_view bytes, bool stop_at_header, BodySink& sink);
 

@@ -67,8 +67,8 @@ struct Server::Impl {
           hub(config, p.loop, handlers, http_metrics),
           signals(p.loop.context()) {}
 
-    // Tenants of live keys are made known; one too many is logged and its keys answer 401 nowhere, so
-    // that the rest of the file still counts.
+    // Tenants of live keys are made known; one too many is logged and its keys answer 401 nowhere,
+    // so that the rest of the file still counts.
     void use_keys(std::vector<Key> keys) {
         std::set<std::string_view> seen;
         for (const Key& key : keys) {

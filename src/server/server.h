@@ -29,7 +29,8 @@ struct Ports {
 };
 
 // Loop thread only, but for stop(). `parts` outlive it. Order of a life:
-//   create (config checked, keys and certificate read) -> start (ports are open, nothing is answered
+//   create (config checked, keys and certificate read) -> start (ports are open, nothing is
+//   answered
 //   yet) -> run (answers until drained or stopped) -> destructor.
 class Server {
   public:
@@ -43,8 +44,8 @@ class Server {
     Ports ports() const;
     // "listening on http://127.0.0.1:8080 (admin http://127.0.0.1:8081)"
     std::string where() const;
-    // Runs the loop on this thread. With `signals` SIGTERM and SIGINT drain and then end it; a second
-    // one ends it at once.
+    // Runs the loop on this thread. With `signals` SIGTERM and SIGINT drain and then end it; a
+    // second one ends it at once.
     void run(bool signals = true);
 
     // Any thread: finish what is in flight, let the service drain, end run().

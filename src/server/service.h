@@ -1,4 +1,5 @@
-// Service: what the routes need from the decision loop, so that the HTTP layer is tested without it.
+// Service: what the routes need from the decision loop, so that the HTTP layer is tested without
+// it.
 #pragma once
 
 #include <chrono>

@@ -345,8 +345,9 @@ void Session::next_request() {
     process();
 }
 
-// Closing at once with unread input would make the kernel send a reset, which can destroy the answer
-// on its way: the sending side is closed first and what still comes is read past for a while.
+// Closing at once with unread input would make the kernel send a reset, which can destroy the
+// answer on its way: the sending side is closed first and what still comes is read past for a
+// while.
 void Session::linger() {
     state_ = State::kLinger;
     set_deadline(kLingerMs);

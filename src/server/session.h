@@ -1,4 +1,5 @@
-// Session: one connection: reads requests one after the other, has them answered, writes the answers.
+// Session: one connection: reads requests one after the other, has them answered, writes the
+// answers.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,9 @@ namespace tollgate::server {
 
 class SessionHub;
 
-// Loop thread only; owned by the hub, which frees it once it is closed and no operation is under way.
-// The next request is read only when the answer before it is written: pipelined requests are answered
-// in order, and a client that does not read is not read from.
+// Loop thread only; owned by the hub, which frees it once it is closed and no operation is under
+// way. The next request is read only when the answer before it is written: pipelined requests are
+// answered in order, and a client that does not read is not read from.
 class Session final : public TransportUser, public BodySink, public BatchLines {
   public:
     Session(SessionHub& hub, SessionId id, std::unique_ptr<Transport> transport,
@@ -38,8 +39,8 @@ class Session final : public TransportUser, public BodySink, public BatchLines {
 
     Steady::time_point deadline() const { return deadline_; }
     SessionId id() const { return id_; }
-    // Waits for a request, or for the rest of its headers since `slow_since` or longer: may be closed
-    // to make room for another connection.
+    // Waits for a request, or for the rest of its headers since `slow_since` or longer: may be
+    // closed to make room for another connection.
     bool evictable(Steady::time_point slow_since) const;
     bool gone() const { return state_ == State::kClosed && !reading_ && !writing_; }
 

@@ -182,8 +182,8 @@ void Session::end_batch() {
     next_request();
 }
 
-// The framing broke: the lines admitted are answered as far as they are, an error object follows and
-// the connection ends without the last chunk, so that the client sees that it is not whole.
+// The framing broke: the lines admitted are answered as far as they are, an error object follows
+// and the connection ends without the last chunk, so that the client sees that it is not whole.
 void Session::fail_batch(const Problem& problem) {
     hub_.metrics().faults.add();
     close_after_ = true;

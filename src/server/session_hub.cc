@@ -51,7 +51,8 @@ bool SessionHub::make_room() {
         if (session != nullptr && session->evictable(slow_since)) {
             metrics_.evicted.add();
             session->close();
-            // Its place is free when its cancelled read has come back; the bound may be passed by one.
+            // Its place is free when its cancelled read has come back; the bound may be passed by
+            // one.
             return true;
         }
     }

@@ -1,4 +1,5 @@
-// SessionHub: all connections of the server: their places, time limits and the way answers find them.
+// SessionHub: all connections of the server: their places, time limits and the way answers find
+// them.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@
 
 namespace tollgate::server {
 
-// Loop thread only. Time limits are checked in slices, every place once a second, so that ten thousand
-// connections cost a few microseconds a tick and no timer each.
+// Loop thread only. Time limits are checked in slices, every place once a second, so that ten
+// thousand connections cost a few microseconds a tick and no timer each.
 class SessionHub final : public AnswerTarget {
   public:
     SessionHub(const ServerConfig& config, pipeline::Loop& loop, Handlers& handlers,
@@ -40,8 +41,8 @@ class SessionHub final : public AnswerTarget {
     void give_batch_place();
 
     void start();  // begins the ticks
-    // No request after the current ones; `done` once every connection is closed, at the latest after
-    // the drain timeout.
+    // No request after the current ones; `done` once every connection is closed, at the latest
+    // after the drain timeout.
     void drain(std::function<void()> done);
     std::size_t size() const { return open_; }
 

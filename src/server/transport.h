@@ -12,8 +12,8 @@ class context;
 
 namespace tollgate::server {
 
-// Each begun operation ends in exactly one of these calls, from the loop, never from within the call
-// that began it; also after close(), then with ok = false.
+// Each begun operation ends in exactly one of these calls, from the loop, never from within the
+// call that began it; also after close(), then with ok = false.
 class TransportUser {
   public:
     virtual ~TransportUser() = default;

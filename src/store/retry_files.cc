@@ -98,7 +98,7 @@ class RetryFiles : public rocksdb::FileSystemWrapper {
 }  // namespace
 
 std::shared_ptr<rocksdb::FileSystem> make_retry_files(
-    std::shared_ptr<rocksdb::FileSystem> base,
+    const std::shared_ptr<rocksdb::FileSystem>& base,
     std::function<rocksdb::IOStatus(const std::string& file, FileOp op)> fault) {
     return std::make_shared<RetryFiles>(base, std::move(fault));
 }

@@ -19,7 +19,7 @@ namespace tollgate::store {
 //
 // `fault` is Seams::file_fault or empty.
 std::shared_ptr<rocksdb::FileSystem> make_retry_files(
-    std::shared_ptr<rocksdb::FileSystem> base,
+    const std::shared_ptr<rocksdb::FileSystem>& base,
     std::function<rocksdb::IOStatus(const std::string& file, FileOp op)> fault);
 
 }  // namespace tollgate::store

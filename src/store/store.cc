@@ -118,7 +118,7 @@ Status Store::write_bulk(const Bulk& bulk) {
         }
     }
     append_puts(*impl_->rocks, batch, bulk.tenant, bulk.puts);
-    const Status written = impl_->write_directly(batch, bulk.wal);
+    Status written = impl_->write_directly(batch, bulk.wal);
     if (!bulk.records.empty()) {
         impl_->committer.end_bulk(bulk.tenant, written.has_value(), seq - 1, chain);
     }

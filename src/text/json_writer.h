@@ -13,8 +13,8 @@ namespace tollgate {
 // Canonical means: no white space, members in the order written, the shortest escapes of RFC 8259
 // (\" \\ \b \f \n \r \t, \u00xx in lower case for the other control characters, nothing else),
 // integers in decimal, doubles in the shortest form that reads back equal (-0 as 0). One sequence
-// of calls has one text. Misuse (a value where a key is due, an unclosed end) stops the process. Allocates
-// only when `out` has no room; nesting at most 64.
+// of calls has one text. Misuse (a value where a key is due, an unclosed end) stops the process.
+// Allocates only when `out` has no room; nesting at most 64.
 class JsonWriter {
   public:
     static constexpr std::size_t kMaxDepth = 64;

@@ -9,7 +9,8 @@ namespace tollgate {
 // the Luhn check (ISO/IEC 7812-1). One space or one hyphen may stand between two digits and stays.
 // A run is made of whole groups: it begins and ends where no further digit adjoins, but other
 // groups may stand beside it ("12 4111 1111 1111 1111" hides its last four groups). Afterwards
-// no such run is left. The size of the text does not change; nothing is allocated. Returns whether something was masked.
+// no such run is left. The size of the text does not change; nothing is allocated. Returns whether
+// something was masked.
 bool mask_card_numbers(std::string& text);
 
 }  // namespace tollgate

@@ -1,4 +1,5 @@
-// What tests of the rule language share: a small schema, a pack compiled from text, and rows of values by field name.
+// What tests of the rule language share: a small schema, a pack compiled from text, and rows of
+// values by field name.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace tollgate::testing {
 
-// Attributes home_country (text), age (integer), ratio (decimal), is_new (boolean), opened (time), income (money).
+// Attributes home_country (text), age (integer), ratio (decimal), is_new (boolean), opened (time),
+// income (money).
 Schema rules_schema();
 
 // One compiled pack; `rules` is null when there was an error.
@@ -33,7 +35,8 @@ struct Pack {
 
 // The usual first line, in USD and UTC.
 extern const std::string_view kHeader;
-// A header, windows n (count), total (sum), mean (avg), part (share), seen (first_seen), and `rule R1 ... if CONDITION`.
+// A header, windows n (count), total (sum), mean (avg), part (share), seen (first_seen), and `rule
+// R1 ... if CONDITION`.
 std::string with_condition(std::string_view condition);
 
 // Values for one evaluation; unset ones are unknown.

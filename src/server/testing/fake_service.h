@@ -13,8 +13,8 @@
 
 namespace tollgate::server {
 
-// Loop thread only. The answer to an assessment is {"echo":<the body>}; a body that is no JSON object
-// is kBadInput "event_id ..."; "hold" in the body keeps it back until release().
+// Loop thread only. The answer to an assessment is {"echo":<the body>}; a body that is no JSON
+// object is kBadInput "event_id ..."; "hold" in the body keeps it back until release().
 class FakeService final : public Service {
   public:
     Status ensure_tenant(std::string_view tenant) override;

@@ -26,7 +26,8 @@ class RawClient {
 
     bool send(std::string_view bytes);
     void finish_sending();
-    // nullopt: the connection ended before a response began. `head`: a response to HEAD has no body.
+    // nullopt: the connection ended before a response began. `head`: a response to HEAD has no
+    // body.
     std::optional<RawResponse> receive(bool head = false);
     bool at_end();  // the peer has closed and nothing is left to read
 

@@ -1,4 +1,5 @@
-// RunningServer: a Server over a FakeService on a thread of its own, with keys in a temporary folder.
+// RunningServer: a Server over a FakeService on a thread of its own, with keys in a temporary
+// folder.
 #pragma once
 
 #include <functional>
