@@ -1,7 +1,7 @@
 // `tollgate serve`: builds the process bottom-up and runs it until it is told to stop.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -85,6 +85,9 @@ Status serve(const ServeOptions& options) {
         {{"policy", std::string_view(pack->hash)}, {"build", std::string_view(kBuildVersion)}});
     (void)enter_thread(ThreadRole::kIo, "tg-io");
     server->run();
+    // Asked to stop again while the store closes: it is stopping already.
+    (void)std::signal(SIGTERM, SIG_IGN);
+    (void)std::signal(SIGINT, SIG_IGN);
     log_event(Level::kInfo, "stopped", {});
     return ok();
 }
