@@ -120,31 +120,31 @@ Result<PolicyFiles> parse_policy_upload(std::string_view json, std::size_t max_b
         return Error{Fault::kBadInput, "the body must be a JSON object with \"files\""};
     }
     Status status = ok();
-    PolicyFiles files;
-    (void)root.each_member([&](std::string_view name, const JsonValue& value) {
+    (void)root.each_member([&status](std::string_view name, const JsonValue& /*value*/) {
         if (name != "files") {
             status = Error{Fault::kBadInput,
                            "unknown field \"" + printable(name, 40) + "\"; only files is read"};
-        } else if (!value.is(JsonKind::kObject) || value.size() == 0) {
-            status = Error{Fault::kBadInput, "files must be an object of path and text"};
-        } else {
-            (void)value.each_member([&](std::string_view path, const JsonValue& text) {
-                if (!text.is(JsonKind::kString)) {
-                    status =
-                        Error{Fault::kBadInput, "files." + printable(path, 80) + " must be a text"};
-                } else {
-                    files.emplace_back(path, text.string());
-                }
-                return status.has_value();
-            });
         }
         return status.has_value();
     });
     if (!status) {
         return std::move(status).error();
     }
-    if (files.empty()) {
-        return Error{Fault::kBadInput, "files is missing"};
+    const auto list = root.find("files");
+    if (!list || !list->is(JsonKind::kObject) || list->size() == 0) {
+        return Error{Fault::kBadInput, "files must be an object of path and text, not empty"};
+    }
+    PolicyFiles files;
+    (void)list->each_member([&](std::string_view path, const JsonValue& text) {
+        if (text.is(JsonKind::kString)) {
+            files.emplace_back(path, text.string());
+        } else {
+            status = Error{Fault::kBadInput, "files." + printable(path, 80) + " must be a text"};
+        }
+        return status.has_value();
+    });
+    if (!status) {
+        return std::move(status).error();
     }
     return files;
 }

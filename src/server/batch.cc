@@ -92,18 +92,18 @@ void Batch::answer(std::uint64_t sequence, std::string text) {
     flush();
 }
 
-void Batch::refuse(std::uint64_t sequence, Problem problem) {
+void Batch::refuse(std::uint64_t sequence, const Problem& problem) {
     std::string text;
     append_problem(text, problem, line_of(sequence));
     answer(sequence, std::move(text));
 }
 
-void Batch::fail(Problem problem) {
+void Batch::fail(const Problem& problem) {
     input_.clear();
     at_ = scanned_ = 0;
     ended_ = line_done_ = true;
     ++number_;
-    refuse(add_line(), std::move(problem));
+    refuse(add_line(), problem);
 }
 
 void Batch::flush() {

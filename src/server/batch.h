@@ -39,10 +39,10 @@ class Batch {
     // The answer of a line, without its newline.
     void answer(std::uint64_t sequence, std::string text);
     // An error object in place of the line's answer.
-    void refuse(std::uint64_t sequence, Problem problem);
+    void refuse(std::uint64_t sequence, const Problem& problem);
     // The body broke off: what was not handed on is dropped, an error object goes behind the last
     // line.
-    void fail(Problem problem);
+    void fail(const Problem& problem);
     std::size_t line_of(std::uint64_t sequence) const;  // its number in the body
 
     bool wants_input() const;  // everything fed was handed on and there is room
