@@ -434,6 +434,7 @@ void PackCompiler::assemble_plan() {
     place_keys(key_map);
     WindowPlan& plan = done_->plan;
     plan.retention = kLeastRetention;
+    mark_feeders();
     const auto compiled = [&](Expr& tree, const Word& name) {
         remap(tree, window_map_, slot_map);
         auto program = compile_expr(tree);
@@ -471,6 +472,45 @@ void PackCompiler::assemble_plan() {
     sign_plan();
 }
 
+// Windows that kept numbers are computed from, and the windows that those read in turn.
+void PackCompiler::mark_feeders() {
+    std::vector<std::uint32_t> needs;
+    for (std::size_t i = 0; i < keeps_.size(); ++i) {
+        windows_of(*symbols_.keeps[i].tree, needs);
+    }
+    for (std::size_t i = 0; i < needs.size(); ++i) {  // grows while it is walked
+        Draft& draft = windows_[needs[i]];
+        if (!draft.def.feeds_keep && draft.where) {
+            windows_of(*draft.where, needs);
+        }
+        draft.def.feeds_keep = true;
+    }
+}
+
+// A window as its numbers depend on it: another definition under the same name is another window.
+std::string PackCompiler::identity_of(std::size_t window) const {
+    const WindowDef& def = done_->plan.windows[window];
+    std::string out(to_text(def.fn));
+    out += "(" + (def.slot ? done_->plan.layout.slots[*def.slot].name : "") + ")";
+    out += def.fn == WindowFn::kShare && def.share_of == Label::kLegit ? "legit" : "";
+    out += "by" + done_->plan.keys[static_cast<std::size_t>(def.key)].name;
+    for (const std::int64_t number : {def.span.count(), std::int64_t{def.last_n}, def.delay.count(),
+                                      std::int64_t{def.include_current}}) {
+        out += "," + std::to_string(number);
+    }
+    if (def.otherwise) {
+        out += std::string(",else") + slot_letter(def.otherwise->kind);
+        if (def.otherwise->kind == ValueKind::kString) {
+            out += std::to_string(def.otherwise->key.words[0]);
+        } else if (def.otherwise->kind == ValueKind::kBool) {
+            out += def.otherwise->boolean ? "1" : "0";
+        } else {
+            out += to_text(def.otherwise->number);
+        }
+    }
+    return out + "where" + done_->window_conditions[window];
+}
+
 void PackCompiler::sign_plan() {
     WindowPlan& plan = done_->plan;
     std::string out = "v1;keys=";
@@ -485,6 +525,11 @@ void PackCompiler::sign_plan() {
             out += "=" + to_text(*symbols_.keeps[slot.keep].tree);
         }
         out += "|";
+    }
+    for (std::size_t i = 0; i < plan.windows.size(); ++i) {
+        if (plan.windows[i].feeds_keep) {
+            out += ";feeds=" + plan.windows[i].name + "=" + identity_of(i);
+        }
     }
     out += ";retention_us=" + std::to_string(plan.retention.count());
     plan.signature = std::move(out);

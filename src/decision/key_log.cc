@@ -66,6 +66,9 @@ bool KeyLog::insert(const std::uint64_t* row, std::size_t words) {
     const std::size_t count = size();
     if (count == 0 || this->time(count - 1) < time) {
         words_.insert(words_.end(), row, row + words);
+        if (words_.size() >= KeyBlocks::kFrom * words) {
+            rows_changed(first_ + count);
+        }
         return true;
     }
     const std::size_t at = first_not_before(time, row[kRowArrival]);
@@ -74,11 +77,13 @@ bool KeyLog::insert(const std::uint64_t* row, std::size_t words) {
     }
     words_.insert(words_.begin() + static_cast<std::ptrdiff_t>((first_ + at) * words), row,
                   row + words);
+    rows_changed(first_ + at);
     return true;
 }
 
 void KeyLog::reserve(std::size_t rows, std::size_t words) {
     words_.reserve((first_ + rows) * words);
+    blocks_.reserve(first_ + rows, words);
 }
 
 std::size_t KeyLog::trim(std::int64_t oldest) {
@@ -103,6 +108,7 @@ std::size_t KeyLog::trim(std::int64_t oldest) {
         if (words_.capacity() > 4 * words_.size() + 64) {
             words_.shrink_to_fit();
         }
+        rows_changed(0);
     }
     return dropped;
 }
@@ -174,7 +180,22 @@ Status KeyLog::add_label(std::int64_t time, std::uint64_t arrival, Label label,
 }
 
 std::size_t KeyLog::bytes() const {
-    return words_.capacity() * sizeof(std::uint64_t) + more_.capacity() * sizeof(MoreLabels);
+    return words_.capacity() * sizeof(std::uint64_t) + more_.capacity() * sizeof(MoreLabels) +
+           blocks_.bytes();
+}
+
+std::int64_t KeyLog::newest_time(std::string_view blob) {
+    ByteReader reader(blob);
+    const std::uint8_t version = reader.u8();
+    const std::uint64_t width = reader.varint();
+    const std::uint64_t rows = reader.varint();
+    if (!reader.ok() || version != kVersion || rows == 0 || width < 4 || width > blob.size() ||
+        rows > blob.size() / (width * sizeof(std::uint64_t))) {
+        return INT64_MIN;
+    }
+    (void)reader.raw((rows - 1) * width * sizeof(std::uint64_t));
+    const auto time = static_cast<std::int64_t>(reader.u64());
+    return reader.ok() ? time : INT64_MIN;
 }
 
 void KeyLog::save(std::string& out) const {

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "decision/event.h"
+#include "decision/key_blocks.h"
 
 namespace tollgate {
 
@@ -44,6 +45,14 @@ class KeyLog {
     // False when a row of that time and arrival is there already.
     bool insert(const std::uint64_t* row, std::size_t words);
     void reserve(std::size_t rows, std::size_t words);
+    // Rows [begin, end)'s sum, count, min and max of one slot word. Cost: O(1) for the sum of a hot
+    // key, else O(rows); one step per 64 rows with `extremes`.
+    RowAggregate aggregate(std::size_t begin, std::size_t end, std::size_t word,
+                           bool extremes) const {
+        return blocks_.aggregate(words_.data(), words_per_row_, first_ + begin, first_ + end, word,
+                                 extremes);
+    }
+
     // Drops rows with time < oldest; how many.
     std::size_t trim(std::int64_t oldest);
 
@@ -68,6 +77,9 @@ class KeyLog {
     }
 
     std::size_t bytes() const;
+    // The time of the newest row in bytes that save() wrote, INT64_MIN when there is none or they
+    // do not parse (not checked further).
+    static std::int64_t newest_time(std::string_view blob);
     // Versioned, checksummed bytes and back. load() merges into what is there, leaving out rows
     // with arrival >= before; kCorrupt, and nothing changed, when the bytes are not what save()
     // wrote for rows of `words` words.
@@ -84,7 +96,13 @@ class KeyLog {
     }
     std::size_t find(std::int64_t time, std::uint64_t arrival) const noexcept;
 
+    void rows_changed(std::size_t from) {
+        blocks_.update(words_.data(), words_per_row_ == 0 ? 0 : words_.size() / words_per_row_,
+                       words_per_row_, from);
+    }
+
     std::vector<std::uint64_t> words_;
+    KeyBlocks blocks_;
     std::size_t words_per_row_ = 0;
     std::int64_t overflow_until_ = INT64_MIN;
     std::size_t first_ = 0;         // rows cut off the front

@@ -68,6 +68,7 @@ struct WindowDef {
     std::uint32_t last_n = 0;  // the newest n events (after `where`), 0: by span
     Micros delay{0};
     bool include_current = false;    // with a delay > 0 the current event is never inside
+    bool feeds_keep = false;         // a kept number is computed from it
     std::unique_ptr<Program> where;  // on the stored event; null: all
     std::optional<Value>
         otherwise;  // `else` value when the result would be unknown for being empty

@@ -19,6 +19,7 @@ struct Selection {
     const std::uint32_t* picked = nullptr;   // null: the range [begin, end)
     std::size_t begin = 0;
     std::size_t end = 0;
+    bool cut = false;  // it would have cost too much
 
     std::size_t size() const { return end - begin + (current != nullptr ? 1 : 0); }
     const std::uint64_t* at(std::size_t i) const {
@@ -59,6 +60,22 @@ bool passes(const WindowDef& window, const ScanInput& input, EvalInput& where,
     return evaluate(*window.where, where).is_true();
 }
 
+Selection over_bound(Selection selection, ScanScratch& scratch) {
+    selection.cut = true;
+    ++scratch.cut;
+    return selection;
+}
+
+// False when the pass over the rows would cost more than is left.
+bool afford(const Selection& rows, ScanScratch& scratch) {
+    if (rows.size() > scratch.work_left) {
+        ++scratch.cut;
+        return false;
+    }
+    scratch.work_left -= rows.size();
+    return true;
+}
+
 Selection select(const WindowDef& window, const ScanInput& input, ScanScratch& scratch) {
     Selection out;
     out.log = input.log;
@@ -84,15 +101,25 @@ Selection select(const WindowDef& window, const ScanInput& input, ScanScratch& s
                       ? scratch.current.data()
                       : nullptr;
     scratch.picked.clear();
+    const std::size_t bound = scratch.work_left / kWhereCost;
     if (window.last_n > 0) {  // newest first, until there are enough
         const std::size_t wanted = window.last_n - (out.current != nullptr ? 1U : 0U);
-        for (std::size_t i = out.end; i > out.begin && scratch.picked.size() < wanted; --i) {
+        std::size_t i = out.end;
+        for (; i > out.begin && scratch.picked.size() < wanted; --i) {
+            if (out.end - i >= bound) {
+                return over_bound(out, scratch);
+            }
             if (passes(window, input, where, input.log->row(i - 1))) {
                 scratch.picked.push_back(static_cast<std::uint32_t>(i - 1));
             }
         }
         std::reverse(scratch.picked.begin(), scratch.picked.end());
+        scratch.work_left -= (out.end - i) * kWhereCost;
     } else {
+        if (out.end - out.begin > bound) {
+            return over_bound(out, scratch);
+        }
+        scratch.work_left -= (out.end - out.begin) * kWhereCost;
         for (std::size_t i = out.begin; i < out.end; ++i) {
             if (passes(window, input, where, input.log->row(i))) {
                 scratch.picked.push_back(static_cast<std::uint32_t>(i));
@@ -119,34 +146,35 @@ Value empty_value(const WindowDef& window) {
     return window.otherwise ? *window.otherwise : Value::unknown();
 }
 
-Value sum_or_average(const WindowDef& window, const RowSlot& slot, const Selection& rows) {
-    Int128 sum = 0;
-    std::int64_t known = 0;
-    rows.each([&](const std::uint64_t* row) {
-        const auto word = static_cast<std::int64_t>(row[slot.word]);
-        if (word != kUnknownWord) {
-            sum += word;
-            ++known;
+// By the key's blocks when `where` picked no rows of its own.
+RowAggregate aggregate(const RowSlot& slot, const Selection& rows, bool extremes) {
+    RowAggregate out;
+    if (rows.picked == nullptr && rows.log != nullptr) {
+        out = rows.log->aggregate(rows.begin, rows.end, slot.word, extremes);
+        if (rows.current != nullptr) {
+            out.add(static_cast<std::int64_t>(rows.current[slot.word]));
         }
-    });
-    if (window.fn == WindowFn::kSum) {
-        return number_value(window, slot, sum, 1);
+        return out;
     }
-    return known == 0 ? empty_value(window) : number_value(window, slot, sum, known);
+    rows.each(
+        [&](const std::uint64_t* row) { out.add(static_cast<std::int64_t>(row[slot.word])); });
+    return out;
+}
+
+Value sum_or_average(const WindowDef& window, const RowSlot& slot, const Selection& rows) {
+    const RowAggregate all = aggregate(slot, rows, false);
+    if (window.fn == WindowFn::kSum) {
+        return number_value(window, slot, all.sum, 1);
+    }
+    return all.known == 0 ? empty_value(window) : number_value(window, slot, all.sum, all.known);
 }
 
 Value smallest_or_largest(const WindowDef& window, const RowSlot& slot, const Selection& rows) {
-    bool any = false;
-    std::int64_t best = 0;
-    const bool smallest = window.fn == WindowFn::kMin;
-    rows.each([&](const std::uint64_t* row) {
-        const auto word = static_cast<std::int64_t>(row[slot.word]);
-        if (word != kUnknownWord && (!any || (smallest ? word < best : word > best))) {
-            best = word;
-            any = true;
-        }
-    });
-    return any ? number_value(window, slot, best, 1) : empty_value(window);
+    const RowAggregate all = aggregate(slot, rows, true);
+    if (all.known == 0) {
+        return empty_value(window);
+    }
+    return number_value(window, slot, window.fn == WindowFn::kMin ? all.min : all.max, 1);
 }
 
 Value median(const WindowDef& window, const RowSlot& slot, const Selection& rows,
@@ -244,11 +272,29 @@ Value share(const WindowDef& window, const ScanInput& input, const Selection& ro
     return Value::of_number(reduced({labelled, all}));
 }
 
+bool reaches_past_the_log(const WindowDef& window, const ScanInput& input) {
+    return window.span.count() > 0 &&
+           input.at - window.delay.count() - window.span.count() < input.complete_from;
+}
+
 }  // namespace
 
 Value scan_window(const WindowDef& window, const ScanInput& input, ScanScratch& scratch) {
+    if (reaches_past_the_log(window, input)) {
+        return Value::unknown();
+    }
     const Selection rows = select(window, input, scratch);
+    const bool too_few = window.last_n > 0 && rows.size() < window.last_n &&
+                         input.complete_from != INT64_MIN;  // the others may have been dropped
+    if (rows.cut || too_few) {
+        return Value::unknown();
+    }
     const RowSlot* slot = window.slot ? &input.layout->slots[*window.slot] : nullptr;
+    const bool passes_over = window.fn == WindowFn::kMedian || window.fn == WindowFn::kDistinct ||
+                             window.fn == WindowFn::kRun || window.fn == WindowFn::kShare;
+    if (passes_over && !afford(rows, scratch)) {
+        return Value::unknown();
+    }
     switch (window.fn) {
         case WindowFn::kCount:
             return Value::of_int(static_cast<std::int64_t>(rows.size()));

@@ -13,6 +13,7 @@ namespace tollgate {
 
 namespace {
 
+constexpr std::size_t kSpareKeyBytes = 128;  // of a key made in advance; a longer one allocates
 constexpr std::uint64_t kUnknownString = UINT64_MAX;  // no StringKey has both words all ones
 
 ScanScratch& scratch_of_thread() {
@@ -150,8 +151,11 @@ void WindowStore::Impl::touch(const EventKeys& keys, EventTime at, bool create, 
 }
 
 void WindowStore::Impl::compute(const WindowPlan& p, const WindowEvent& event,
-                                const EvalInput& input, const Touched& touched, WindowValues& out) {
+                                const EvalInput& input, const Touched& touched, bool keeps_only,
+                                WindowValues& out) {
     ScanScratch& scratch = scratch_of_thread();
+    scratch.work_left = limits.max_scan_rows;
+    scratch.cut = 0;
     out.values.assign(p.windows.size(), Value::unknown());
     EvalInput reading = input;
     reading.windows = out.values;
@@ -159,15 +163,18 @@ void WindowStore::Impl::compute(const WindowPlan& p, const WindowEvent& event,
                    .layout = &p.layout,
                    .event = &reading,
                    .at = to_micros(event.at),
-                   .arrival = event.arrival};
+                   .arrival = event.arrival,
+                   .complete_from = complete_from.load(std::memory_order_relaxed)};
     for (std::size_t i = 0; i < p.windows.size(); ++i) {
         const WindowDef& window = p.windows[i];
         const auto spec = static_cast<std::size_t>(window.key);
-        if (touched.present[spec] && touched.readable[spec]) {
+        const bool wanted = !keeps_only || window.feeds_keep;
+        if (wanted && touched.present[spec] && touched.readable[spec]) {
             scan.log = touched.by_spec[spec] == nullptr ? nullptr : &touched.by_spec[spec]->log;
             out.values[i] = scan_window(window, scan, scratch);
         }
     }
+    out.overflow_keys += scratch.cut;
     out.kept.assign(p.keeps.size(), INT64_MIN);
     for (std::size_t i = 0; i < p.keeps.size(); ++i) {
         const Value value = evaluate(*p.keeps[i].program, reading);
@@ -192,10 +199,10 @@ void WindowStore::Impl::record(const WindowPlan& p, const EventKeys& keys, const
             // Not stored: every window that could have held it is unknown until it would have left
             // them all.
             entry.log.set_overflow_until(to_micros(event.at) + p.retention.count());
-            changed(shard_of(key.hash), entry, entry.log.bytes());
+            changed(shard_of(key.hash), entry, size_of(entry));
             continue;
         }
-        const std::size_t before = entry.log.bytes();
+        const Size before = size_of(entry);
         if (!entry.log.insert(row.data(), p.layout.words)) {
             continue;  // recovery meets it twice: in the snapshot and in the log
         }
@@ -214,7 +221,7 @@ void WindowStore::assess(const WindowPlan& plan, const EventKeys& keys, const Wi
     impl_->touch(keys, event.at, mode != RecordMode::kReadOnly, touched, out);
     fill_row(plan.layout, event, input, scratch_of_thread().current);
     if (mode != RecordMode::kLoad) {
-        impl_->compute(plan, event, input, touched, out);
+        impl_->compute(plan, event, input, touched, mode == RecordMode::kImport, out);
     }
     if (mode != RecordMode::kReadOnly) {
         impl_->record(plan, keys, event, touched, out);
@@ -230,7 +237,7 @@ Status WindowStore::apply_label(const EventKeys& keys, EventTime at, std::uint64
         if (entry == nullptr) {
             continue;
         }
-        const std::size_t before = entry->log.bytes();
+        const Impl::Size before = Impl::size_of(*entry);
         Status added = entry->log.add_label(to_micros(at), arrival, label, to_micros(known_at));
         if (added) {
             impl_->changed(impl_->shard_of(keys.keys[i].hash), *entry, before);
@@ -242,53 +249,50 @@ Status WindowStore::apply_label(const EventKeys& keys, EventTime at, std::uint64
     return result;
 }
 
-void WindowStore::sweep(std::size_t shard_index, EventTime oldest_needed) {
-    Impl::Shard& shard = impl_->shards[shard_index % impl_->limits.shards];
-    const std::scoped_lock lock(shard.mutex);
-    for (auto at = shard.entries.begin(); at != shard.entries.end();) {
-        Impl::Entry& entry = *at->second;
-        const std::size_t before = entry.log.bytes();
-        if (entry.log.trim(to_micros(oldest_needed)) > 0) {
-            impl_->changed(shard, entry, before);
-        }
-        const bool gone = entry.log.size() == 0 && !entry.cold && !entry.dirty &&
-                          entry.log.overflow_until() < to_micros(oldest_needed);
-        if (gone) {
-            impl_->bytes.fetch_sub(entry.overhead() + entry.log.bytes(), std::memory_order_relaxed);
-            at = shard.entries.erase(at);
-        } else {
-            ++at;
-        }
-    }
+void WindowStore::set_complete_from(std::int64_t time) {
+    impl_->complete_from.store(time, std::memory_order_relaxed);
 }
 
-void WindowStore::reserve_rows(std::size_t extra) {
+void WindowStore::reserve(std::size_t keys, std::size_t rows) {
+    const std::size_t words = impl_->plan->layout.words;
+    const std::size_t each = (keys + impl_->limits.shards - 1) / impl_->limits.shards;
+    // Keys do not fall evenly: half as many again, and some for shards of few keys.
+    const std::size_t spare = keys == 0 ? 0 : each + each / 2 + 16;
     for (Impl::Shard& shard : impl_->shards) {
         const std::scoped_lock lock(shard.mutex);
         for (auto& [id, entry] : shard.entries) {
-            const std::size_t before = entry->log.bytes();
-            entry->log.reserve(entry->log.size() + extra, impl_->plan->layout.words);
-            impl_->bytes.fetch_add(entry->log.bytes() - before, std::memory_order_relaxed);
+            const Impl::Size before = Impl::size_of(*entry);
+            const std::size_t size = entry->log.size();
+            entry->log.reserve(size + std::max(rows, size / 2), words);
+            impl_->resized(*entry, before);
+        }
+        shard.entries.reserve(shard.entries.size() + spare);
+        shard.dirty.reserve(shard.entries.size() + spare);
+        Impl::Entries made;
+        for (std::size_t i = shard.spare.size(); i < spare; ++i) {
+            Impl::Id id;
+            id.bytes.reserve(kSpareKeyBytes);
+            const auto at = made.emplace(std::move(id), std::make_unique<Impl::Entry>()).first;
+            at->second->log.reserve(rows, words);
+            shard.spare.push_back(made.extract(at));
         }
     }
 }
 
 WindowStats WindowStore::stats() const {
+    const auto read = [](const std::atomic<std::uint64_t>& number) {
+        return number.load(std::memory_order_relaxed);
+    };
     WindowStats out;
-    out.bytes = impl_->bytes.load(std::memory_order_relaxed);
-    for (const KeySpec& spec : impl_->plan->keys) {
-        out.keys.push_back({.name = spec.name});
-    }
-    for (Impl::Shard& shard : impl_->shards) {
-        const std::scoped_lock lock(shard.mutex);
-        for (const auto& [id, entry] : shard.entries) {
-            WindowStats::PerKey& key = out.keys[static_cast<std::size_t>(id.spec)];
-            ++key.keys;
-            key.resident += entry->cold ? 0U : 1U;
-            key.events += entry->log.size();
-            key.bytes += entry->overhead() + entry->log.bytes();
-            out.spilled_keys += entry->cold ? 1U : 0U;
-        }
+    out.bytes = read(impl_->bytes);
+    for (std::size_t i = 0; i < impl_->plan->keys.size() && i < kMaxKeySpecs; ++i) {
+        const Impl::Totals& total = impl_->totals[i];
+        out.keys.push_back({.name = impl_->plan->keys[i].name,
+                            .keys = read(total.keys),
+                            .resident = read(total.keys) - read(total.cold),
+                            .events = read(total.rows),
+                            .bytes = read(total.bytes)});
+        out.spilled_keys += read(total.cold);
     }
     return out;
 }

@@ -22,7 +22,9 @@ struct WindowLimits {
     std::size_t memory_bytes = std::size_t{4}
                                << 30;  // over all keys; past it the coldest keys are to be spilled
     std::size_t max_events_per_key =
-        1'000'000;            // past it the key's windows are unknown and flagged ("overflow")
+        1'000'000;  // past it the key's windows are unknown and flagged ("overflow")
+    std::size_t max_scan_rows =
+        131'072;  // rows an event's windows may visit (`where` counts 8-fold); the rest is unknown
     std::size_t shards = 64;  // power of two
 };
 
@@ -48,13 +50,14 @@ struct WindowValues {
     std::vector<Value> values;       // one per window; string values view into `strings`
     std::vector<std::int64_t> kept;  // micro-units per keep; INT64_MIN is unknown
     std::uint32_t cold_keys = 0;     // keys on disk that were not loaded: their windows are unknown
-    std::uint32_t overflow_keys = 0;
+    std::uint32_t overflow_keys = 0;  // keys past max_events_per_key, windows past max_scan_rows
 };
 
 enum class RecordMode : std::uint8_t {
     kRecord,    // compute, then record
     kReadOnly,  // compute only (too late, or a preview)
     kLoad,      // record only (recovery, import): `kept` gives the named numbers of the time
+    kImport,    // compute what kept numbers need and those, then record
 };
 
 struct WindowEvent {
@@ -89,6 +92,11 @@ class WindowStore {
     WindowStore(const WindowStore&) = delete;
     WindowStore& operator=(const WindowStore&) = delete;
 
+    struct KeyRef {
+        KeySpecId spec{};
+        std::string bytes;
+    };
+
     const WindowPlan& plan() const;
 
     // The keys of an event, from its field values (FieldId order).
@@ -99,7 +107,8 @@ class WindowStore {
     // `fields` is the event's row; `input.windows` is ignored. A keep is evaluated after all
     // windows. Windows of keys on disk are unknown and counted; the event is recorded all the same
     // and merged when the key is loaded. Late events are inserted at their own time.
-    // Cost: windows without `where` over count/sum: O(log n); the rest O(events in the span).
+    // Cost: windows without `where` over count/sum: O(log n); the rest O(events in the span), cut
+    // off at max_scan_rows.
     void assess(const WindowPlan& plan, const EventKeys& keys, const WindowEvent& event,
                 const EvalInput& input, RecordMode mode, WindowValues& out) noexcept;
 
@@ -109,25 +118,23 @@ class WindowStore {
     Status apply_label(const EventKeys& keys, EventTime at, std::uint64_t arrival, Label label,
                        EventTime known_at);
 
-    // Drops rows older than `now` - retention - lateness from keys as they are touched; this call
-    // sweeps one shard.
-    void sweep(std::size_t shard, EventTime oldest_needed);
+    // Drops rows older than `oldest_needed` from the next `keys` keys, round and round; a key
+    // without rows is forgotten, and added to `gone` when it may have a blob on disk. Cost: about
+    // 200 ns a key.
+    void sweep(std::size_t keys, EventTime oldest_needed, std::vector<KeyRef>& gone);
 
     // --- disk ---
-    struct KeyRef {
-        KeySpecId spec{};
-        std::string bytes;
-    };
     // Keys of the event that are known to be on disk and not in memory. Cheap (one probe a key).
     void missing(const EventKeys& keys, std::vector<KeyRef>& out) const;
     // Puts a key's stored bytes back (merging rows recorded meanwhile). kCorrupt when they do not
     // parse. Rows with an arrival number >= `before` are left out (recovery: the log may not have
     // them).
     Status load_key(const KeyRef& key, std::string_view blob, std::uint64_t before = UINT64_MAX);
-    // Says that a key exists on disk, without loading it (start-up).
-    void mark_on_disk(const KeyRef& key);
+    // Says that a key exists on disk, without loading it (start-up): sweep() forgets it once the
+    // blob's newest row has expired.
+    void mark_on_disk(const KeyRef& key, std::string_view blob);
     // Visits keys changed since their last export (all of them when `all`) with their serialized
-    // rows; returns after `max_keys`. What was visited counts as clean. For snapshots, background
+    // rows, an empty blob when the key has none left; returns after `max_keys`. What was visited counts as clean. For snapshots, background
     // thread.
     std::size_t export_dirty(
         std::size_t max_keys, bool all,
@@ -136,11 +143,19 @@ class WindowStore {
     // leaving a mark.
     std::size_t evict(std::size_t target_bytes);
     bool over_memory() const;
-    // True while a key on disk has rows of its own in memory: a snapshot would miss them.
-    bool cold_rows_waiting() const;
+    // Keys on disk that got rows of their own in memory since the last call: a snapshot must load
+    // them first, or it would miss those rows.
+    void take_waiting(std::vector<KeyRef>& out);
+    // What export_dirty() or take_waiting() gave could not be written or read: it is still due.
+    void put_back(std::span<const KeyRef> keys);
 
-    // Makes room for `extra` more rows in every key (benches, before the timed region).
-    void reserve_rows(std::size_t extra);
+    // Events up to this time (us) may be missing because the log no longer holds them: a window
+    // that reaches back to it is unknown, never smaller. Any thread.
+    void set_complete_from(std::int64_t time);
+
+    // Makes room for `rows` more rows in every key, or for half as many as it has, and for `keys`
+    // more keys of `rows` rows each: until they are used up, recording allocates nothing.
+    void reserve(std::size_t keys, std::size_t rows);
 
     WindowStats stats() const;
 

@@ -38,19 +38,69 @@ WindowStore::Impl::Entry& WindowStore::Impl::find_or_make(const EventKeys::Key& 
         return *known;
     }
     Shard& shard = shard_of(key.hash);
-    const auto [at, fresh] = shard.entries.emplace(
-        Id{.spec = key.spec, .hash = key.hash, .bytes = key.bytes}, std::make_unique<Entry>());
+    Entries::iterator at;
+    if (shard.spare.empty()) {
+        at = shard.entries
+                 .emplace(Id{.spec = key.spec, .hash = key.hash, .bytes = key.bytes},
+                          std::make_unique<Entry>())
+                 .first;
+    } else {
+        Entries::node_type node = std::move(shard.spare.back());
+        shard.spare.pop_back();
+        node.key().spec = key.spec;
+        node.key().hash = key.hash;
+        node.key().bytes = key.bytes;  // its capacity is there already
+        at = shard.entries.insert(std::move(node)).position;
+    }
     Entry& entry = *at->second;
     entry.id = &at->first;
+    Totals& total = totals[static_cast<std::size_t>(key.spec)];
+    total.keys.fetch_add(1, std::memory_order_relaxed);
+    total.bytes.fetch_add(entry.overhead(), std::memory_order_relaxed);
     bytes.fetch_add(entry.overhead(), std::memory_order_relaxed);
+    resized(entry, {});
     return entry;
 }
 
-void WindowStore::Impl::changed(Shard& shard, Entry& entry, std::size_t bytes_before) {
-    bytes.fetch_add(entry.log.bytes() - bytes_before, std::memory_order_relaxed);
-    if (!entry.dirty && !entry.cold) {  // a cold key's rows are put together when it is loaded
+void WindowStore::Impl::forget(Shard& shard, Entries::iterator at) {
+    Entry& entry = *at->second;
+    set_cold(entry, false);
+    const std::uint64_t size = entry.overhead() + entry.log.bytes();
+    Totals& total = totals[static_cast<std::size_t>(at->first.spec)];
+    total.keys.fetch_sub(1, std::memory_order_relaxed);
+    total.bytes.fetch_sub(size, std::memory_order_relaxed);
+    total.rows.fetch_sub(entry.log.size(), std::memory_order_relaxed);
+    bytes.fetch_sub(size, std::memory_order_relaxed);
+    shard.entries.erase(at);
+}
+
+// Unsigned wrap-around makes the sums right also when a key has become smaller.
+void WindowStore::Impl::resized(const Entry& entry, Size before) {
+    Totals& total = totals[static_cast<std::size_t>(entry.id->spec)];
+    const Size now = size_of(entry);
+    bytes.fetch_add(now.bytes - before.bytes, std::memory_order_relaxed);
+    total.bytes.fetch_add(now.bytes - before.bytes, std::memory_order_relaxed);
+    total.rows.fetch_add(now.rows - before.rows, std::memory_order_relaxed);
+}
+
+void WindowStore::Impl::changed(Shard& shard, Entry& entry, Size before) {
+    resized(entry, before);
+    if (entry.cold) {  // its rows are put together when it is loaded
+        if (!entry.waiting) {
+            entry.waiting = true;
+            shard.waiting.push_back(&entry);
+        }
+    } else if (!entry.dirty) {
         entry.dirty = true;
         shard.dirty.push_back(&entry);
+    }
+}
+
+void WindowStore::Impl::set_cold(Entry& entry, bool cold) {
+    if (entry.cold != cold) {
+        entry.cold = cold;
+        totals[static_cast<std::size_t>(entry.id->spec)].cold.fetch_add(
+            cold ? 1U : ~std::uint64_t{0}, std::memory_order_relaxed);
     }
 }
 
@@ -69,24 +119,26 @@ Status WindowStore::load_key(const KeyRef& key, std::string_view blob, std::uint
     Impl::Shard& shard = impl_->shard_of(id.hash);
     const std::scoped_lock lock(shard.mutex);
     Impl::Entry& entry = impl_->find_or_make(id);
-    const std::size_t bytes_before = entry.log.bytes();
+    const Impl::Size before_load = Impl::size_of(entry);
     const bool recorded_meanwhile = entry.log.size() > 0;
     TG_TRY(const auto loaded, entry.log.load(blob, impl_->plan->layout.words, before));
     (void)loaded;
-    entry.cold = false;
+    impl_->set_cold(entry, false);
     entry.touched = impl_->clock.fetch_add(1, std::memory_order_relaxed);
     if (recorded_meanwhile) {
-        impl_->changed(shard, entry, bytes_before);
+        impl_->changed(shard, entry, before_load);
     } else {
-        impl_->bytes.fetch_add(entry.log.bytes() - bytes_before, std::memory_order_relaxed);
+        impl_->resized(entry, before_load);
     }
     return ok();
 }
 
-void WindowStore::mark_on_disk(const KeyRef& key) {
+void WindowStore::mark_on_disk(const KeyRef& key, std::string_view blob) {
     const EventKeys::Key id{.spec = key.spec, .hash = Impl::hash_of(key), .bytes = key.bytes};
     const std::scoped_lock lock(impl_->shard_of(id.hash).mutex);
-    impl_->find_or_make(id).cold = true;
+    Impl::Entry& entry = impl_->find_or_make(id);
+    impl_->set_cold(entry, true);
+    entry.newest_on_disk = KeyLog::newest_time(blob);
 }
 
 std::size_t WindowStore::export_dirty(
@@ -96,7 +148,9 @@ std::size_t WindowStore::export_dirty(
         for (Impl::Shard& shard : impl_->shards) {
             const std::scoped_lock lock(shard.mutex);
             for (auto& [id, entry] : shard.entries) {
-                impl_->changed(shard, *entry, entry->log.bytes());
+                if (!entry->cold) {
+                    impl_->changed(shard, *entry, Impl::size_of(*entry));
+                }
             }
         }
     }
@@ -114,7 +168,9 @@ std::size_t WindowStore::export_dirty(
                 Impl::Entry& entry = *shard.dirty.back();
                 shard.dirty.pop_back();
                 entry.dirty = false;
-                entry.log.save(blob);
+                if (entry.log.size() > 0 || entry.log.overflow_until() != INT64_MIN) {
+                    entry.log.save(blob);
+                }
                 key = {.spec = entry.id->spec, .bytes = entry.id->bytes};
             }
             visit(key, blob);
@@ -153,28 +209,86 @@ std::size_t WindowStore::evict(std::size_t target_bytes) {
         if (entry.touched != candidate.touched || entry.dirty || entry.cold) {
             continue;
         }
-        impl_->bytes.fetch_sub(entry.log.bytes(), std::memory_order_relaxed);
+        const Impl::Size before = Impl::size_of(entry);
+        entry.newest_on_disk = entry.log.time(entry.log.size() - 1);
         entry.log = KeyLog();
-        entry.cold = true;
+        impl_->resized(entry, before);
+        impl_->set_cold(entry, true);
         ++dropped;
     }
     return dropped;
+}
+
+// Nothing of it is in any window and no snapshot waits for it.
+bool WindowStore::Impl::expired(const Entry& entry, std::int64_t oldest) const {
+    if (entry.log.size() > 0 || entry.dirty || entry.waiting ||
+        entry.log.overflow_until() >= oldest) {
+        return false;
+    }
+    return !entry.cold || entry.newest_on_disk < oldest;
+}
+
+void WindowStore::sweep(std::size_t keys, EventTime oldest_needed, std::vector<KeyRef>& gone) {
+    const std::int64_t oldest = to_micros(oldest_needed);
+    std::size_t shards_left = impl_->limits.shards;
+    while (keys > 0 && shards_left > 0) {
+        Impl::Shard& shard = impl_->shards[impl_->sweep_shard];
+        const std::scoped_lock lock(shard.mutex);
+        std::size_t& bucket = impl_->sweep_bucket;
+        for (; keys > 0 && bucket < shard.entries.bucket_count(); ++bucket) {
+            std::array<Impl::Entry*, 8> dead{};  // more in one bucket wait for the next round
+            std::size_t count = 0;
+            for (auto at = shard.entries.begin(bucket); at != shard.entries.end(bucket); ++at) {
+                Impl::Entry& entry = *at->second;
+                const Impl::Size before = Impl::size_of(entry);
+                if (entry.log.trim(oldest) > 0) {
+                    impl_->changed(shard, entry, before);
+                }
+                if (count < dead.size() && impl_->expired(entry, oldest)) {
+                    dead[count++] = &entry;
+                }
+                keys -= keys > 0 ? 1 : 0;
+            }
+            for (std::size_t i = 0; i < count; ++i) {
+                const auto at = shard.entries.find(*dead[i]->id);
+                gone.push_back({.spec = at->first.spec, .bytes = at->first.bytes});
+                impl_->forget(shard, at);
+            }
+        }
+        if (bucket >= shard.entries.bucket_count()) {
+            bucket = 0;
+            impl_->sweep_shard = (impl_->sweep_shard + 1) % impl_->limits.shards;
+            --shards_left;
+        }
+    }
 }
 
 bool WindowStore::over_memory() const {
     return impl_->bytes.load(std::memory_order_relaxed) > impl_->limits.memory_bytes;
 }
 
-bool WindowStore::cold_rows_waiting() const {
+void WindowStore::take_waiting(std::vector<KeyRef>& out) {
     for (Impl::Shard& shard : impl_->shards) {
         const std::scoped_lock lock(shard.mutex);
-        for (const auto& [id, entry] : shard.entries) {
-            if (entry->cold && entry->log.size() > 0) {
-                return true;
+        for (Impl::Entry* entry : shard.waiting) {
+            entry->waiting = false;
+            if (entry->cold) {
+                out.push_back({.spec = entry->id->spec, .bytes = entry->id->bytes});
             }
         }
+        shard.waiting.clear();
     }
-    return false;
+}
+
+void WindowStore::put_back(std::span<const KeyRef> keys) {
+    for (const KeyRef& key : keys) {
+        const EventKeys::Key id{.spec = key.spec, .hash = Impl::hash_of(key), .bytes = key.bytes};
+        Impl::Shard& shard = impl_->shard_of(id.hash);
+        const std::scoped_lock lock(shard.mutex);
+        if (Impl::Entry* entry = impl_->find(id)) {
+            impl_->changed(shard, *entry, Impl::size_of(*entry));
+        }
+    }
 }
 
 }  // namespace tollgate

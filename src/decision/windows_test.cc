@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "base/alloc_count.h"
 #include "decision/rules.h"
 #include "decision/schema.h"
 
@@ -96,9 +97,11 @@ class Machine {
         (void)keys(p);
         const EvalInput input{
             .fields = fields_, .windows = {}, .lists = &pack_.lists, .now = at(p.at)};
+        const std::uint64_t before = thread_allocations();
         store.assess(pack_.plan(), keys_,
                      {.at = at(p.at), .arrival = p.arrival, .id_hash = p.arrival * 77}, input, mode,
                      values_);
+        allocated += thread_allocations() - before;
         return values_;
     }
     static EventTime at(std::int64_t seconds) { return from_micros(seconds * 1'000'000); }
@@ -114,6 +117,7 @@ class Machine {
 
   public:
     WindowStore store;
+    std::uint64_t allocated = 0;  // by the store, over all assess()
 };
 
 // Every event, looked at one by one.
@@ -436,7 +440,9 @@ TEST_F(Disk, EvictedKeysComeBackAndKeepWhatWasRecordedMeanwhile) {
     const WindowValues& cold = machine.assess(payment(101));
     EXPECT_EQ(cold.cold_keys, 2U);
     EXPECT_TRUE(cold.values[pack.window("n_10m")].is_unknown()) << "never smaller, unknown";
-    EXPECT_TRUE(machine.store.cold_rows_waiting());
+    std::vector<WindowStore::KeyRef> waiting;
+    machine.store.take_waiting(waiting);
+    EXPECT_EQ(waiting.size(), 2U) << "a snapshot must load these first";
     (void)undisturbed.assess(payment(101));
     std::vector<WindowStore::KeyRef> missing;
     machine.store.missing(machine.keys(payment(101)), missing);
@@ -444,7 +450,9 @@ TEST_F(Disk, EvictedKeysComeBackAndKeepWhatWasRecordedMeanwhile) {
     for (const auto& [key, blob] : keys) {
         ASSERT_TRUE(machine.store.load_key(key, blob));
     }
-    EXPECT_FALSE(machine.store.cold_rows_waiting());
+    waiting.clear();
+    machine.store.take_waiting(waiting);
+    EXPECT_TRUE(waiting.empty());
     EXPECT_EQ(to_hex(machine.store.hash()), to_hex(undisturbed.store.hash()));
 }
 
@@ -498,21 +506,152 @@ TEST(WindowStore, SweepDropsWhatNoWindowNeeds) {
               .cents = 1,
               .labels = {}};
     (void)machine.assess(p);
-    (void)machine.store.export_dirty(100, false,
-                                     [](const WindowStore::KeyRef&, std::string_view) {});
-    for (int round = 0; round < 2; ++round) {
-        for (std::size_t shard = 0; shard < 64; ++shard) {
-            machine.store.sweep(shard, Machine::at(2000));
-        }
-        (void)machine.store.export_dirty(100, false,
-                                         [](const WindowStore::KeyRef&, std::string_view) {});
-    }
+    const auto export_all = [&machine] {
+        std::size_t empty = 0;
+        (void)machine.store.export_dirty(
+            100, false, [&empty](const WindowStore::KeyRef&, std::string_view blob) {
+                empty += blob.empty() ? 1U : 0U;
+            });
+        return empty;
+    };
+    std::vector<WindowStore::KeyRef> gone;
+    machine.store.sweep(1000, Machine::at(2000), gone);
+    EXPECT_TRUE(gone.empty()) << "not exported yet: a snapshot would bring the key back";
     EXPECT_EQ(machine.store.stats().keys[0].events, 0U);
-    for (std::size_t shard = 0; shard < 64; ++shard) {
-        machine.store.sweep(shard, Machine::at(2000));
-    }
+    EXPECT_EQ(export_all(), 2U) << "an empty blob: nothing of the key is needed";
+    machine.store.sweep(1000, Machine::at(2000), gone);
+    EXPECT_EQ(gone.size(), 2U);
     EXPECT_EQ(machine.store.stats().keys[0].keys, 0U);
     EXPECT_EQ(machine.store.stats().bytes, 0U);
+}
+
+TEST(WindowStore, SweepGoesRoundInSmallSteps) {
+    const Pack pack;
+    Machine machine(pack);
+    for (std::uint64_t i = 1; i <= 200; ++i) {
+        (void)machine.assess({.at = 1000,
+                              .arrival = i,
+                              .account = "A" + std::to_string(i),
+                              .terminal = "T" + std::to_string(i),
+                              .channel = "pos",
+                              .cents = 1,
+                              .labels = {}});
+    }
+    std::vector<WindowStore::KeyRef> gone;
+    for (int step = 0; step < 3; ++step) {
+        machine.store.sweep(10, Machine::at(2000), gone);
+    }
+    const std::uint64_t after_three = machine.store.stats().keys[0].events;
+    EXPECT_GT(after_three, 150U);
+    EXPECT_LT(after_three, 200U);
+    for (int step = 0; step < 60; ++step) {
+        machine.store.sweep(10, Machine::at(2000), gone);
+    }
+    EXPECT_EQ(machine.store.stats().keys[0].events, 0U);
+}
+
+TEST(WindowStore, ForgetsAnExpiredKeyThatIsOnDisk) {
+    const Pack pack;
+    Machine machine(pack);
+    (void)machine.assess({.at = 1000,
+                          .arrival = 1,
+                          .account = "A",
+                          .terminal = "T",
+                          .channel = "pos",
+                          .cents = 1,
+                          .labels = {}});
+    std::vector<std::pair<WindowStore::KeyRef, std::string>> blobs;
+    (void)machine.store.export_dirty(
+        100, false, [&blobs](const WindowStore::KeyRef& key, std::string_view blob) {
+            blobs.emplace_back(key, std::string(blob));
+        });
+    Machine restarted(pack);
+    for (const auto& [key, blob] : blobs) {
+        restarted.store.mark_on_disk(key, blob);
+    }
+    EXPECT_EQ(machine.store.evict(0), blobs.size());
+    for (Machine* one : {&machine, &restarted}) {
+        std::vector<WindowStore::KeyRef> gone;
+        one->store.sweep(1000, Machine::at(999), gone);
+        EXPECT_TRUE(gone.empty());
+        one->store.sweep(1000, Machine::at(1002), gone);
+        EXPECT_EQ(gone.size(), blobs.size());
+        EXPECT_EQ(one->store.stats().keys[0].keys, 0U);
+        EXPECT_EQ(one->store.stats().spilled_keys, 0U);
+    }
+}
+
+TEST_F(Disk, WhatCouldNotBeWrittenStaysDue) {
+    const Pack pack;
+    Machine machine(pack);
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+        (void)machine.assess(payment(i));
+    }
+    const auto count = [&machine](std::vector<WindowStore::KeyRef>& keys) {
+        return machine.store.export_dirty(
+            1000, false,
+            [&keys](const WindowStore::KeyRef& key, std::string_view) { keys.push_back(key); });
+    };
+    std::vector<WindowStore::KeyRef> first;
+    ASSERT_GT(count(first), 2U);
+    machine.store.put_back(first);
+    EXPECT_EQ(machine.store.evict(0), 0U) << "they are dirty: not on disk yet";
+    std::vector<WindowStore::KeyRef> again;
+    EXPECT_EQ(count(again), first.size());
+}
+
+TEST_F(Disk, ReservedKeysAndRowsAllocateNothing) {
+    const Pack pack;
+    Machine machine(pack);
+    for (std::uint64_t i = 1; i <= 200; ++i) {
+        (void)machine.assess(payment(i));
+    }
+    machine.store.reserve(500, 64);
+    std::vector<Payment> next;
+    for (std::uint64_t i = 201; i <= 260; ++i) {
+        Payment p = payment(i);
+        p.account += "-new";
+        next.push_back(p);
+    }
+    (void)machine.assess(next[0]);  // its own texts' scratch
+    const std::uint64_t keys = machine.store.stats().keys[0].keys;
+    machine.allocated = 0;
+    for (std::size_t i = 1; i < next.size(); ++i) {
+        (void)machine.assess(next[i]);
+    }
+    EXPECT_EQ(machine.allocated, 0U);
+    EXPECT_TRUE(allocations_counted()) << "else the line above proves nothing";
+    EXPECT_GT(machine.store.stats().keys[0].keys, keys);
+}
+
+TEST(WindowStore, AHotKeyCostsNoMoreThanTheBoundAndSaysSo) {
+    const Pack pack;
+    WindowLimits limits;
+    limits.max_scan_rows = 400;
+    Machine machine(pack, limits);
+    Payment p{.at = 1000,
+              .arrival = 1,
+              .account = "hot",
+              .terminal = "T",
+              .channel = "ecom",
+              .cents = 100,
+              .labels = {}};
+    for (; p.arrival <= 700; ++p.arrival) {
+        p.terminal = "T" + std::to_string(p.arrival);
+        (void)machine.assess(p);
+    }
+    const WindowValues& values = machine.assess(p);
+    const auto number = [&](std::string_view name) {
+        return to_text(values.values[pack.window(name)].number);
+    };
+    EXPECT_EQ(number("n_10m"), "700");
+    EXPECT_EQ(number("sum_1d"), "70100") << "sums go by blocks";
+    EXPECT_EQ(number("min_1d"), "100");
+    EXPECT_EQ(number("last3"), "300");
+    for (const std::string_view name : {"med_1d", "ch_1d", "ecom_1d", "fraud_n"}) {
+        EXPECT_TRUE(values.values[pack.window(name)].is_unknown()) << name;
+    }
+    EXPECT_GE(values.overflow_keys, 4U);
 }
 
 }  // namespace
