@@ -48,6 +48,8 @@ std::uint64_t keys_of(const WindowStore& windows) {
 
 // Room for that many more events of each key; beyond it a key's log grows, which is counted.
 constexpr std::size_t kRowsAhead = 64;
+// And for new keys: seen are 0.28 an event of made-up traffic, 0.24 on the Handbook.
+constexpr std::size_t kKeysAhead = 40'000;
 
 // An event as the default pack declares it, which is what the simulator writes; attributes that the
 // bench's pack lacks are left out.
@@ -122,7 +124,7 @@ Figures measure(const PolicyPack& pack, const std::vector<Event>& events, std::u
         }
     }
     bar.finish();
-    windows.reserve_rows(kRowsAhead);
+    windows.reserve(kKeysAhead, kRowsAhead);
     const std::uint64_t keys_before = keys_of(windows);
     std::vector<std::int64_t> nanos;
     nanos.reserve(events.size() - history);

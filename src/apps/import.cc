@@ -129,7 +129,9 @@ Result<bool> is_handbook(const std::string& path) {
 Status run_import(const ImportOptions& options) {
     std::optional<EventTime> until;
     if (!options.until.empty()) {
-        TG_TRY(until, parse_rfc3339("--until", options.until));
+        TG_TRY(until,
+               parse_rfc3339("--until", options.until.size() == 10 ? options.until + "T00:00:00Z"
+                                                                   : options.until));
     }
     TG_TRY(const bool handbook, is_handbook(options.input));
     TG_TRY(const auto pack, open_pack(options.policy));
@@ -182,7 +184,8 @@ void register_import(CLI::App& app, int& exit_code) {
         ->capture_default_str();
     command->add_option("--policy", options->policy,
                         "policy pack folder (default: the embedded pack)");
-    command->add_option("--until", options->until, "only events before this RFC 3339 time");
+    command->add_option("--until", options->until,
+                        "only events before this time (2018-08-08 or RFC 3339)");
     command->add_flag("--quiet", options->quiet, "no progress line");
     command->callback([options, &exit_code] {
         if (const Status status = run_import(*options); !status) {

@@ -34,7 +34,7 @@ class Connection {
     void connect();
     void write();
     void read();
-    void fail();
+    void fail(const boost::system::error_code& error);
     void finish(bool answered);
 
     Driver& driver_;
@@ -46,6 +46,7 @@ class Connection {
     Steady::time_point sent_;
     bool busy_ = false;
     bool open_ = false;
+    bool may_retry_ = false;  // sent on a kept connection, which the server may have closed idle
 };
 
 class Driver {
@@ -180,6 +181,7 @@ void Connection::send(LoadRequest request) {
     }
     request_.body() = current_.body;
     request_.prepare_payload();
+    may_retry_ = open_;
     if (open_) {
         write();
     } else {
@@ -192,7 +194,7 @@ void Connection::connect() {
     stream_.async_connect(driver_.endpoints(),
                           [this](const boost::system::error_code& error, const tcp::endpoint&) {
                               if (error) {
-                                  fail();
+                                  fail(error);
                                   return;
                               }
                               boost::system::error_code ignored;
@@ -203,12 +205,13 @@ void Connection::connect() {
 }
 
 void Connection::write() {
+    response_.reset();
     sent_ = Steady::now();
     stream_.expires_after(driver_.options().give_up);
     http::async_write(stream_, request_,
                       [this](const boost::system::error_code& error, std::size_t) {
                           if (error) {
-                              fail();
+                              fail(error);
                           } else {
                               read();
                           }
@@ -221,18 +224,26 @@ void Connection::read() {
     http::async_read(stream_, buffer_, *response_,
                      [this](const boost::system::error_code& error, std::size_t) {
                          if (error) {
-                             fail();
+                             fail(error);
                          } else {
                              finish(true);
                          }
                      });
 }
 
-void Connection::fail() {
+// A kept connection that ends before any byte of the answer was closed by the server while idle: the
+// request goes once more on a new one (RFC 9112, 9.5; an event_id makes it safe).
+void Connection::fail(const boost::system::error_code& error) {
     boost::system::error_code ignored;
     (void)stream_.socket().close(ignored);
+    const bool no_answer = buffer_.size() == 0 && !(response_ && response_->got_some());
     buffer_.clear();
     open_ = false;
+    if (may_retry_ && no_answer && error != beast::error::timeout) {
+        may_retry_ = false;
+        connect();
+        return;
+    }
     finish(false);
 }
 

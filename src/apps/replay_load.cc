@@ -1,4 +1,6 @@
 // Open-loop load: requests leave by the clock, whatever the server does.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -120,6 +122,8 @@ Result<ReplayReport> replay_load(const ReplayOptions& options) {
     load.connections = options.connections;
     load.flat_out = options.flat_out;
     TG_TRY(const auto feed, TrafficFeed::open(options.input, options.feed));
+    // Best effort: a page of ours that comes back from the disk would look like a slow server.
+    (void)mlockall(MCL_CURRENT | MCL_FUTURE);
     TG_TRY(auto meter, StallMeter::start());
     Sender sender(options, *feed);
     const Status ran = run_load(

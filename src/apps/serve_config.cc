@@ -33,6 +33,9 @@ const std::vector<Setting>& settings() {
         {"windows.max_events_per_key", 16, 100'000'000,
          [](const ServeConfig& c) { return c.pipeline.windows.max_events_per_key; },
          [](ServeConfig& c, std::uint64_t v) { c.pipeline.windows.max_events_per_key = v; }},
+        {"windows.max_scan_rows", 1'024, 1'000'000'000,
+         [](const ServeConfig& c) { return c.pipeline.windows.max_scan_rows; },
+         [](ServeConfig& c, std::uint64_t v) { c.pipeline.windows.max_scan_rows = v; }},
         {"pipeline.max_in_flight", 1, 1'000'000,
          [](const ServeConfig& c) { return c.pipeline.max_in_flight; },
          [](ServeConfig& c, std::uint64_t v) { c.pipeline.max_in_flight = v; }},
@@ -45,6 +48,11 @@ const std::vector<Setting>& settings() {
         {"pipeline.idempotency_entries", 1'000, 1'000'000'000,
          [](const ServeConfig& c) { return c.pipeline.idempotency_entries; },
          [](ServeConfig& c, std::uint64_t v) { c.pipeline.idempotency_entries = v; }},
+        {"pipeline.retention_days", 0, 36'500,
+         [](const ServeConfig& c) { return static_cast<std::uint64_t>(c.pipeline.retention_days); },
+         [](ServeConfig& c, std::uint64_t v) {
+             c.pipeline.retention_days = static_cast<std::int64_t>(v);
+         }},
         {"pipeline.snapshot_every_s", 0, 86'400,
          [](const ServeConfig& c) {
              return static_cast<std::uint64_t>(c.pipeline.snapshot_every.count());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <set>
@@ -108,9 +109,17 @@ struct Pipeline::Impl {
     // --- upkeep (upkeep.cc) ---
     void schedule_upkeep();
     void snapshot(Tenant& tenant, std::function<void(Status)> done);
+    void keep_house(Tenant& tenant);
+    void forget_keys(const std::string& name, std::vector<WindowStore::KeyRef> gone);
+    Result<bool> forget_other_rows(const std::string& name, const std::string& signature);
+    Status load_waiting(const std::string& name, WindowStore& windows);
+    struct SnapshotOf {
+        std::uint64_t floor = 0;  // first arrival that may not be in the log
+        std::string clock;        // StreamClock::encode()
+        bool pace = false;        // beside traffic: in no hurry until draining
+    };
     Status write_snapshot(const std::string& name, WindowStore& windows,
-                          const PolicyPack& plan_owner, std::uint64_t floor,
-                          const std::string& clock);
+                          const PolicyPack& plan_owner, const SnapshotOf& of);
 
     PipelineOptions options;
     PackPtr fallback_pack;
@@ -132,9 +141,9 @@ struct Pipeline::Impl {
     std::vector<std::unique_ptr<Flight>> spare;  // reused, so that a decision allocates little
     std::uint64_t next_flight = 1;
     std::uint64_t upkeep_ticks = 0;
-    std::uint64_t next_lost = 1;  // ids of answers that the full journal could not keep
-    SaltFn salts;                 // of personal fields; derived in lockstep
-    bool draining = false;
+    std::uint64_t next_lost = 1;        // ids of answers that the full journal could not keep
+    SaltFn salts;                       // of personal fields; derived in lockstep
+    std::atomic<bool> draining{false};  // relaxed: the loop sets it, a paced snapshot hurries on
     std::function<void()> drained;
     Counter model_late;
     Histogram stage_windows, stage_rules, stage_store, stage_total;

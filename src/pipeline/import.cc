@@ -119,8 +119,9 @@ Status Importer::Impl::spill() {
     TG_TRY(const auto synced, pipeline.store.sync_bulk());
     (void)synced;
     TG_TRY(const auto written,
-           pipeline.write_snapshot(tenant.name, *tenant.windows, *tenant.plan_owner,
-                                   tenant.next_arrival, tenant.clock->encode()));
+           pipeline.write_snapshot(
+               tenant.name, *tenant.windows, *tenant.plan_owner,
+               {.floor = tenant.next_arrival, .clock = tenant.clock->encode(), .pace = false}));
     (void)written;
     (void)tenant.windows->evict(pipeline.options.windows.memory_bytes / 10 * 9);
     return ok();
@@ -166,7 +167,7 @@ Status Importer::add(const Event& event, const std::optional<Outcome>& outcome) 
     const bool keeps =
         !pack.rules->plan.keeps.empty();  // named numbers need the windows of their time
     tenant.windows->assess(pack.rules->plan, impl.keys, at, input,
-                           keeps ? RecordMode::kRecord : RecordMode::kLoad, impl.values);
+                           keeps ? RecordMode::kImport : RecordMode::kLoad, impl.values);
     if (outcome) {
         (void)tenant.windows->apply_label(impl.keys, event.occurred_at, arrival, outcome->label,
                                           outcome->known_at);

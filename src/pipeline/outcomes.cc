@@ -6,6 +6,7 @@
 #include "pipeline/history.h"
 #include "pipeline/impl.h"
 #include "pipeline/rebase.h"
+#include "pipeline/retention.h"
 #include "text/json.h"
 #include "text/json_writer.h"
 
@@ -198,6 +199,9 @@ void Pipeline::Impl::store_outcome(Tenant& tenant, const Outcome& outcome, std::
     puts.push_back({.family = store::Family::kOutcomes,
                     .key = outcome_key(parked ? 'p' : 'e', outcome),
                     .value = canonical(outcome)});
+    if (parked) {
+        puts.push_back(parked_note(day_of(loop.wall()), puts.front().key));
+    }
     if (!parked && unparking.erase(outcome.outcome_id) > 0) {
         puts.push_back({.family = store::Family::kOutcomes,
                         .key = outcome_key('p', outcome),

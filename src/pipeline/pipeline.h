@@ -33,9 +33,11 @@ struct PipelineOptions {
     std::size_t idempotency_entries =
         8'000'000;  // event ids held in memory, a tenant; older ones are asked of the store
     std::chrono::milliseconds max_deadline{1'000};
-    std::chrono::seconds snapshot_every{60};  // 0: only on close
-    bool virtual_time = false;                // lockstep: no wall timeouts
-    std::string build;                        // for provenance and /version
+    std::chrono::seconds snapshot_every{600};  // 0: only on close; recovery replays the log since
+    std::int64_t retention_days =
+        400;                    // of log; 0: for ever. Never less than the windows and 35 days need
+    bool virtual_time = false;  // lockstep: no wall timeouts
+    std::string build;          // for provenance and /version
     std::string kernels = "none";
 };
 

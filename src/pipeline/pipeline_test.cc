@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "pipeline/import.h"
+#include "pipeline/retention.h"
 #include "pipeline/virtual_loop.h"
 #include "store/testing/temp_store.h"
 #include "text/json.h"
@@ -395,6 +396,92 @@ TEST_F(PipelineTest, ImportedHistoryEqualsDecidedHistory) {
         ASSERT_TRUE(other_loop.run_until([&answered] { return answered; }));
     }
     EXPECT_EQ(to_hex(decided->windows_of("bank")->hash()), imported);
+}
+
+TEST_F(PipelineTest, OldRecordsGoWithTheirIdsAndWindowsThatReachedThemAreUnknown) {
+    const auto named = [this](const std::string&) { return pack; };
+    std::vector<std::string> ids;
+    for (int i = 0; i < 6; ++i) {
+        ids.push_back(text(assess(event("e" + std::to_string(i), i)), "id"));
+    }
+    (void)outcome("e0", Label::kFraud, 3);
+    close();
+    ASSERT_TRUE(mark_day(*store, "bank", 100));
+    open();
+    const std::string kept = text(assess(event("late", 60)), "id");
+    EXPECT_EQ(drop_until(*store, "bank", 99, named).value_or_die().records, 0U);
+    close();
+    const Dropped dropped = drop_until(*store, "bank", 100, named).value_or_die();
+    EXPECT_EQ(dropped.records, 7U);
+    EXPECT_EQ(dropped.event_ids, 6U);
+    EXPECT_EQ(drop_until(*store, "bank", 100, named).value_or_die().records, 0U);
+    EXPECT_TRUE(store->verify_chain("bank", 1));
+    EXPECT_FALSE(store->get(store::Family::kEvents, "bank", "e0").value_or_die());
+    EXPECT_TRUE(store->get(store::Family::kEvents, "bank", "late").value_or_die());
+    open();
+    const auto get = [this](const std::string& id) {
+        Reply reply;
+        reply.body = "?";
+        pipeline->get_assessment("bank", id, [&reply](Reply r) { reply = std::move(r); });
+        EXPECT_TRUE(loop.run_until([&reply] { return reply.body != "?"; }));
+        return reply;
+    };
+    EXPECT_TRUE(get(ids[0]).error);
+    EXPECT_FALSE(get(kept).error);
+    // Ten minutes back from here lie dropped events: R001 is unknown, not "fewer than five".
+    const Reply unsure = assess(event("e0", 70));
+    EXPECT_FALSE(unsure.replayed) << "the id may be used again";
+    EXPECT_NE(unsure.body.find("\"unknown\":[\"R001\""), std::string::npos) << unsure.body;
+    const Reply sure = assess(event("e7", 700));
+    EXPECT_EQ(sure.body.find("\"unknown\":[\"R001\""), std::string::npos) << sure.body;
+}
+
+TEST_F(PipelineTest, NothingIsDroppedThatNoSnapshotCovers) {
+    const auto named = [this](const std::string&) { return pack; };
+    (void)assess(event("e1", 0));
+    ASSERT_TRUE(mark_day(*store, "bank", 5));
+    EXPECT_EQ(drop_until(*store, "bank", 5, named).value_or_die().records, 0U);
+}
+
+TEST_F(PipelineTest, ParkedOutcomesExpire) {
+    (void)outcome("nosuch", Label::kFraud, 0);
+    const std::int64_t today = day_of(loop.wall());
+    EXPECT_EQ(drop_parked(*store, "bank", today - 1).value_or_die(), 0U);
+    EXPECT_EQ(drop_parked(*store, "bank", today + 1).value_or_die(), 1U);
+    EXPECT_EQ(drop_parked(*store, "bank", today + 1).value_or_die(), 0U);
+    (void)assess(event("nosuch", 1));
+    EXPECT_NE(text(assess(event("other", 2)), "decision"), "") << "still deciding";
+    EXPECT_EQ(text(outcome("nosuch", Label::kFraud, 5), "status"), "applied")
+        << "the expired one does not stand in the way";
+}
+
+TEST(Retention, KeepsWhatWindowsAndIdsNeed) {
+    const Micros day{std::int64_t{86'400} * 1'000'000};
+    EXPECT_EQ(days_kept(1, 10 * day, day), 35);
+    EXPECT_EQ(days_kept(1, 90 * day, day), 93);
+    EXPECT_EQ(days_kept(400, 90 * day, day), 400);
+}
+
+TEST_F(PipelineTest, RowsOfAnotherLayoutDoNotComeBack) {
+    for (int i = 0; i < 20; ++i) {
+        (void)assess(event("e" + std::to_string(i), i, "A" + std::to_string(i % 3)));
+    }
+    reopen();  // a snapshot with rows of the first pack
+    Reply reply;
+    reply.body = "?";
+    pipeline->activate_policy(
+        "bank",
+        pack_files("window m count() by account_id, counterparty.id over 2h excluding current\n"
+                   "rule R020 \"pair\" review if m > 50\n"),
+        "analyst", [&reply](Reply r) { reply = std::move(r); });
+    ASSERT_TRUE(loop.run_until([&] { return reply.body != "?"; }));
+    ASSERT_FALSE(reply.error) << reply.error->message;
+    (void)assess(event("after", 100, "A1"));
+    const std::string before = windows_hash();
+    reopen();
+    EXPECT_EQ(windows_hash(), before);
+    reopen();
+    EXPECT_EQ(windows_hash(), before);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "pipeline/impl.h"
 #include "pipeline/meta.h"
 #include "pipeline/rebase.h"
+#include "pipeline/retention.h"
 #include "text/json_writer.h"
 
 namespace tollgate::pipeline {
@@ -153,7 +154,12 @@ void Pipeline::Impl::rebuild_when_settled(Tenant& tenant, PackPtr pack, std::uin
             return at == packs.end() ? PackPtr() : at->second;
         });
         Status result = ok();
-        Status read = store.read_log(name, 1, [&](const store::LogEntry& entry) {
+        if (const auto complete_from = read_complete_from(store, name)) {
+            windows->set_complete_from(*complete_from);
+        } else {
+            result = complete_from.error();
+        }
+        Status read = !result ? result : store.read_log(name, 1, [&](const store::LogEntry& entry) {
             result = history.apply(entry, before);
             return result.has_value();
         });

@@ -77,7 +77,8 @@ struct Tenant {
     std::uint64_t next_change = 1;         // account changes
     std::map<std::string, PackPtr> packs;  // every pack that a stored record may name, by hash
     bool snapshot_running = false;
-    std::uint64_t parked = 0;  // outcomes waiting for their event
+    std::uint64_t parked = 0;    // outcomes waiting for their event
+    std::int64_t kept_day = -1;  // UTC day of the last retention run
     // Event ids from admission until their write is confirmed.
     std::unordered_map<std::string, PendingEvent> pending;
     std::size_t undecided = 0;  // flights that hold a pack and have not read the windows yet

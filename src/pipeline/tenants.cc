@@ -6,6 +6,7 @@
 #include "pipeline/history.h"
 #include "pipeline/impl.h"
 #include "pipeline/meta.h"
+#include "pipeline/retention.h"
 
 namespace tollgate::pipeline {
 
@@ -179,7 +180,7 @@ Status Pipeline::Impl::load_keys(Tenant& tenant, std::uint64_t& replay_from) {
                               return true;
                           }
                           if (tenant.windows->over_memory()) {
-                              tenant.windows->mark_on_disk(*key);
+                              tenant.windows->mark_on_disk(*key, parse_key_blob(value).rows);
                               return true;
                           }
                           const KeyBlob blob = parse_key_blob(value);
@@ -195,6 +196,8 @@ Status Pipeline::Impl::load_keys(Tenant& tenant, std::uint64_t& replay_from) {
         log_event(Level::kWarn, "window_snapshot_unreadable",
                   {{"keys", static_cast<std::int64_t>(broken)}});
         tenant.windows = std::make_shared<WindowStore>(tenant.pack->rules->plan, options.windows);
+        TG_TRY(const std::int64_t complete_from, read_complete_from(store, tenant.name));
+        tenant.windows->set_complete_from(complete_from);
         replay_from = 1;
     }
     if (!erased.puts.empty()) {
@@ -227,6 +230,8 @@ Status Pipeline::Impl::recover(Tenant& tenant) {
     (void)accounts;
     tenant.plan_owner = tenant.pack;
     tenant.windows = std::make_shared<WindowStore>(tenant.pack->rules->plan, options.windows);
+    TG_TRY(const std::int64_t complete_from, read_complete_from(store, tenant.name));
+    tenant.windows->set_complete_from(complete_from);
     tenant.seen = std::make_unique<EventIndex>(options.idempotency_entries);
     TG_TRY(const std::uint64_t last, store.last_seq(tenant.name));
     tenant.next_seq = last + 1;

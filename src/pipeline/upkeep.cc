@@ -4,12 +4,19 @@
 #include "base/log.h"
 #include "pipeline/impl.h"
 #include "pipeline/meta.h"
+#include "pipeline/retention.h"
 
 namespace tollgate::pipeline {
 
 namespace {
 constexpr auto kUpkeepEvery = std::chrono::seconds(1);
-constexpr std::size_t kSnapshotChunk = 64;  // keys a write: a few hundred kilobytes
+// A snapshot beside traffic goes in small writes with pauses: each holds up the decisions' commits
+// behind it (2 MB at once: by 3 ms), and all of it is hundreds of megabytes on a busy tenant.
+constexpr std::size_t kSnapshotChunk = 64;  // keys a write, at the most
+constexpr std::size_t kChunkBytes = 128U << 10U;
+constexpr std::size_t kPacedBytesPerSecond = 16U << 20U;
+constexpr std::size_t kErasedChunk = 1'000;
+constexpr std::size_t kSweptKeys = 2'048;  // a second: under half a millisecond of the loop
 }  // namespace
 
 void Pipeline::Impl::schedule_upkeep() {
@@ -24,15 +31,81 @@ void Pipeline::Impl::schedule_upkeep() {
             const Policy& policy = tenant.pack->policy;
             const EventTime now = tenant.clock->now(loop.wall());
             const Micros keep = tenant.pack->rules->plan.retention + policy.clock.lateness;
-            // One shard a second: each is swept about once a minute.
-            tenant.windows->sweep(upkeep_ticks % options.windows.shards, now - keep);
+            std::vector<WindowStore::KeyRef> gone;
+            tenant.windows->sweep(kSweptKeys, now - keep, gone);
+            forget_keys(name, std::move(gone));
             (void)tenant.accounts.sweep(now);
+            keep_house(tenant);
             if (tenant.windows->over_memory() || (every > 0 && upkeep_ticks % every == 0)) {
                 snapshot(tenant, [](const Status&) {});
             }
         }
         schedule_upkeep();
     });
+}
+
+// Once a day: notes how far the log is, drops what is no longer kept.
+void Pipeline::Impl::keep_house(Tenant& tenant) {
+    const std::int64_t today = day_of(loop.wall());
+    if (tenant.kept_day == today) {
+        return;
+    }
+    const PolicyPack& pack = *tenant.pack;
+    const std::int64_t days =
+        days_kept(options.retention_days, pack.rules->plan.retention, pack.policy.clock.lateness);
+    const std::int64_t last = options.retention_days == 0 ? -1 : today - days;
+    const std::map<std::string, PackPtr> packs = tenant.packs;
+    std::function<void()> job = [this, owner = &tenant, name = tenant.name, today, last, packs] {
+        const auto named = [&packs](const std::string& hash) {
+            const auto at = packs.find(hash);
+            return at == packs.end() ? PackPtr() : at->second;
+        };
+        const Status marked = mark_day(store, name, today);
+        const auto dropped = drop_until(store, name, last, named);
+        const auto parked = drop_parked(store, name, today - kParkedDays);
+        const auto complete_from = read_complete_from(store, name);
+        for (const Status& done : {marked, dropped ? ok() : Status(dropped.error()),
+                                   parked ? ok() : Status(parked.error())}) {
+            if (!done) {
+                log_event(Level::kWarn, "retention_failed", {{"why", done.error().message}});
+            }
+        }
+        if (dropped && dropped->records > 0) {
+            log_event(Level::kInfo, "log_dropped",
+                      {{"tenant", std::string_view(name)},
+                       {"records", static_cast<std::int64_t>(dropped->records)},
+                       {"event_ids", static_cast<std::int64_t>(dropped->event_ids)}});
+        }
+        loop.post([owner, complete_from, gone = parked ? *parked : 0] {
+            if (complete_from) {
+                owner->windows->set_complete_from(*complete_from);
+            }
+            owner->parked -= std::min(owner->parked, gone);
+        });
+    };
+    if (work.try_push(job)) {
+        tenant.kept_day = today;
+    }
+}
+
+// Takes expired keys' rows off the disk. In order with snapshots: a key that comes back is written
+// after.
+void Pipeline::Impl::forget_keys(const std::string& name, std::vector<WindowStore::KeyRef> gone) {
+    if (gone.empty()) {
+        return;
+    }
+    std::function<void()> job = [this, name, keys = std::move(gone)] {
+        store::Store::Bulk bulk{
+            .tenant = name, .first_seq = 0, .records = {}, .puts = {}, .wal = true};
+        for (const WindowStore::KeyRef& key : keys) {
+            bulk.puts.push_back(
+                {.family = store::Family::kKeys, .key = key_name(key), .value = {}, .erase = true});
+        }
+        if (const Status erased = store.write_bulk(bulk); !erased) {
+            log_event(Level::kWarn, "expired_keys_left", {{"why", erased.error().message}});
+        }
+    };
+    (void)work.try_push(job);  // full: their empty blobs stay until the next start
 }
 
 // Writes every changed key and then the mark from which recovery replays the log. Rows of decisions
@@ -55,7 +128,7 @@ void Pipeline::Impl::snapshot(Tenant& tenant, std::function<void(Status)> done) 
     const std::string clock = tenant.clock->encode();
     std::function<void()> job = [this, owner = &tenant, name = tenant.name, windows, plan_owner,
                                  floor, clock, done] {
-        Status result = write_snapshot(name, *windows, *plan_owner, floor, clock);
+        Status result = write_snapshot(name, *windows, *plan_owner, {floor, clock, true});
         if (result && windows->over_memory()) {
             (void)windows->evict(options.windows.memory_bytes / 10 * 9);
         }
@@ -70,26 +143,100 @@ void Pipeline::Impl::snapshot(Tenant& tenant, std::function<void(Status)> done) 
     }
 }
 
+// Keys on disk that got rows meanwhile: put together, so that the snapshot holds those rows.
+Status Pipeline::Impl::load_waiting(const std::string& name, WindowStore& windows) {
+    std::vector<WindowStore::KeyRef> waiting;
+    windows.take_waiting(waiting);
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+        const WindowStore::KeyRef& key = waiting[i];
+        const auto stored = store.get(store::Family::kKeys, name, key_name(key));
+        Status merged = stored ? ok() : Status(stored.error());
+        if (stored && *stored) {
+            merged = windows.load_key(key, parse_key_blob(**stored).rows);
+        }
+        if (!merged) {
+            windows.put_back(std::span(waiting).subspan(i));
+            return merged;
+        }
+    }
+    return ok();
+}
+
+// Without a mark, or after a change of the windows' layout, the rows on disk are of no use: they go
+// before the first snapshot of the new ones, which must have every key (true). The mark goes first:
+// half-way, recovery takes all from the log.
+Result<bool> Pipeline::Impl::forget_other_rows(const std::string& name,
+                                               const std::string& signature) {
+    TG_TRY(const auto stored, store.get(store::Family::kMeta, name, kMetaSnapshot));
+    const auto mark = stored ? parse_snapshot_mark(*stored) : std::nullopt;
+    if (mark && mark->signature == signature) {
+        return false;
+    }
+    store::Store::Bulk bulk{.tenant = name, .first_seq = 0, .records = {}, .puts = {}, .wal = true};
+    bulk.puts.push_back({.family = store::Family::kMeta,
+                         .key = std::string(kMetaSnapshot),
+                         .value = {},
+                         .erase = true});
+    Status written = ok();
+    TG_TRY(const auto scanned,
+           store.scan(store::Family::kKeys, name, {}, [&](std::string_view key, std::string_view) {
+               bulk.puts.push_back({.family = store::Family::kKeys,
+                                    .key = std::string(key),
+                                    .value = {},
+                                    .erase = true});
+               if (bulk.puts.size() >= kErasedChunk) {
+                   written = store.write_bulk(bulk);
+                   bulk.puts.clear();
+               }
+               return written.has_value();
+           }));
+    (void)scanned;
+    if (written && !bulk.puts.empty()) {
+        written = store.write_bulk(bulk);
+    }
+    if (!written) {
+        return written.error();
+    }
+    return true;
+}
+
 // Background thread.
 Status Pipeline::Impl::write_snapshot(const std::string& name, WindowStore& windows,
-                                      const PolicyPack& plan_owner, std::uint64_t floor,
-                                      const std::string& clock) {
+                                      const PolicyPack& plan_owner, const SnapshotOf& of) {
     TG_TRY(const std::uint64_t seq, store.last_seq(name));
-    Status failed = ok();
-    for (;;) {
+    TG_TRY(bool all, forget_other_rows(name, plan_owner.rules->plan.signature));
+    TG_TRY(const auto loaded, load_waiting(name, windows));
+    (void)loaded;
+    for (bool more = true; more;) {
         store::Store::Bulk bulk{
             .tenant = name, .first_seq = 0, .records = {}, .puts = {}, .wal = true};
-        const std::size_t written = windows.export_dirty(
-            kSnapshotChunk, false, [&](const WindowStore::KeyRef& key, std::string_view rows) {
-                bulk.puts.push_back({.family = store::Family::kKeys,
-                                     .key = key_name(key),
-                                     .value = to_bytes(floor, rows)});
-            });
-        if (written == 0) {
+        std::vector<WindowStore::KeyRef> keys;
+        std::size_t bytes = 0;
+        while (more && keys.size() < kSnapshotChunk && bytes < kChunkBytes) {
+            more =
+                windows.export_dirty(
+                    1, all, [&](const WindowStore::KeyRef& key, std::string_view rows) {
+                        keys.push_back(key);
+                        bytes += rows.size();
+                        bulk.puts.push_back({.family = store::Family::kKeys,
+                                             .key = key_name(key),
+                                             .value = rows.empty() ? "" : to_bytes(of.floor, rows),
+                                             .erase = rows.empty()});
+                    }) > 0;
+            all = false;
+        }
+        if (keys.empty()) {
             break;
         }
-        TG_TRY(const auto stored, store.write_bulk(bulk));
-        (void)stored;
+        if (const Status stored = store.write_bulk(bulk); !stored) {
+            windows.put_back(keys);
+            return stored;
+        }
+        const bool others_wait = work.size() > 0;  // a policy to activate, say
+        if (of.pace && !others_wait && !draining.load(std::memory_order_relaxed)) {
+            std::this_thread::sleep_for(
+                std::chrono::microseconds(bytes * 1'000'000 / kPacedBytesPerSecond));
+        }
     }
     store::Store::Bulk mark{.tenant = name, .first_seq = 0, .records = {}, .puts = {}, .wal = true};
     mark.puts.push_back({.family = store::Family::kMeta,
@@ -97,7 +244,7 @@ Status Pipeline::Impl::write_snapshot(const std::string& name, WindowStore& wind
                          .value = to_bytes(SnapshotMark{
                              .seq = seq, .signature = plan_owner.rules->plan.signature})});
     mark.puts.push_back(
-        {.family = store::Family::kMeta, .key = std::string(kMetaClock), .value = clock});
+        {.family = store::Family::kMeta, .key = std::string(kMetaClock), .value = of.clock});
     return store.write_bulk(mark);
 }
 

@@ -23,6 +23,9 @@ void RocksLog::Logv(rocksdb::InfoLogLevel level, const char* format, va_list arg
         return;
     }
     const std::string_view line(buffer.data());
+    if (line.find("Error when reading ") == 0 && line.find(" dir NotFound") != line.npos) {
+        return;  // a new folder: RocksDB looks for files of an earlier run before it makes them
+    }
     if (const auto dropping = line.find(": dropping "); dropping != std::string_view::npos) {
         const auto slash = line.rfind('/', dropping);
         const std::scoped_lock lock(mutex_);
