@@ -47,7 +47,7 @@ std::uint64_t keys_of(const WindowStore& windows) {
 }
 
 // Room for that many more events of each key; beyond it a key's log grows, which is counted.
-constexpr std::size_t kRowsAhead = 64;
+constexpr std::size_t kRowsAhead = 96;
 // And for new keys: seen are 0.28 an event of made-up traffic, 0.24 on the Handbook.
 constexpr std::size_t kKeysAhead = 40'000;
 
