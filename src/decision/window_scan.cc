@@ -210,11 +210,16 @@ bool slot_known(const RowSlot& slot, const std::uint64_t* row) {
     return !read_slot(slot, row).is_unknown();
 }
 
-Value distinct(const RowSlot& slot, const Selection& rows, ScanScratch& scratch) {
+std::size_t table_size(std::size_t rows) {
     std::size_t capacity = 16;
-    while (capacity < rows.size() * 2) {
+    while (capacity < rows * 2) {
         capacity *= 2;
     }
+    return capacity;
+}
+
+Value distinct(const RowSlot& slot, const Selection& rows, ScanScratch& scratch) {
+    const std::size_t capacity = table_size(rows.size());
     scratch.table.assign(capacity, 0);  // index + 1 into keys
     scratch.keys.clear();
     const std::size_t mask = capacity - 1;
@@ -278,6 +283,13 @@ bool reaches_past_the_log(const WindowDef& window, const ScanInput& input) {
 }
 
 }  // namespace
+
+void ScanScratch::reserve(std::size_t rows) {
+    picked.reserve(rows / kWhereCost);
+    numbers.reserve(rows);
+    keys.reserve(rows);
+    table.reserve(table_size(rows));
+}
 
 Value scan_window(const WindowDef& window, const ScanInput& input, ScanScratch& scratch) {
     if (reaches_past_the_log(window, input)) {

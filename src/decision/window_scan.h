@@ -21,6 +21,9 @@ struct ScanScratch {
     std::vector<std::uint64_t> current;  // the event's own row
     std::size_t work_left = SIZE_MAX;    // row visits that the event may still cost
     std::uint32_t cut = 0;               // windows left unknown because they would have cost more
+
+    // For scans of up to `rows` rows: they allocate nothing then.
+    void reserve(std::size_t rows);
 };
 
 // A row that `where` looks at costs as much as this many rows that are only added up (measured: 80

@@ -254,6 +254,7 @@ void WindowStore::set_complete_from(std::int64_t time) {
 }
 
 void WindowStore::reserve(std::size_t keys, std::size_t rows) {
+    scratch_of_thread().reserve(impl_->limits.max_scan_rows);
     const std::size_t words = impl_->plan->layout.words;
     const std::size_t each = (keys + impl_->limits.shards - 1) / impl_->limits.shards;
     // Keys do not fall evenly: half as many again, and some for shards of few keys.

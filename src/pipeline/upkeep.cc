@@ -15,6 +15,7 @@ constexpr auto kUpkeepEvery = std::chrono::seconds(1);
 constexpr std::size_t kSnapshotChunk = 64;  // keys a write, at the most
 constexpr std::size_t kChunkBytes = 128U << 10U;
 constexpr std::size_t kPacedBytesPerSecond = 16U << 20U;
+constexpr std::uint64_t kReportTicks = 5;  // seconds between reports of the windows' memory
 constexpr std::size_t kErasedChunk = 1'000;
 constexpr std::size_t kSweptKeys = 2'048;  // a second: under half a millisecond of the loop
 }  // namespace
@@ -36,12 +37,38 @@ void Pipeline::Impl::schedule_upkeep() {
             forget_keys(name, std::move(gone));
             (void)tenant.accounts.sweep(now);
             keep_house(tenant);
+            if (upkeep_ticks % kReportTicks == 0) {
+                report_windows(tenant);
+            }
             if (tenant.windows->over_memory() || (every > 0 && upkeep_ticks % every == 0)) {
                 snapshot(tenant, [](const Status&) {});
             }
         }
         schedule_upkeep();
     });
+}
+
+// Windows of one key share its stored events, so memory is told by key.
+void Pipeline::Impl::report_windows(const Tenant& tenant) {
+    const WindowStats stats = tenant.windows->stats();
+    for (const WindowStats::PerKey& key : stats.keys) {
+        const auto set = [&](std::string_view name, std::string_view help, std::uint64_t value) {
+            metrics.gauge(name, help, {{"tenant", tenant.name}, {"key", key.name}})
+                .set(static_cast<double>(value));
+        };
+        set("tollgate_window_bytes", "Memory of the windows' stored events, by key.", key.bytes);
+        set("tollgate_window_events", "Stored events in memory, by key.", key.events);
+        set("tollgate_window_keys", "Keys with stored events.", key.keys);
+        set("tollgate_window_keys_resident", "Keys whose events are in memory.", key.resident);
+    }
+    metrics
+        .gauge("tollgate_windows_memory_limit_bytes",
+               "Past it the keys longest unused move to the disk.")
+        .set(static_cast<double>(options.windows.memory_bytes));
+    metrics
+        .gauge("tollgate_outcomes_waiting", "Parked outcomes whose event has not come.",
+               {{"tenant", tenant.name}})
+        .set(static_cast<double>(tenant.parked));
 }
 
 // Once a day: notes how far the log is, drops what is no longer kept.
