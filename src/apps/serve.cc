@@ -76,6 +76,7 @@ Status serve(const ServeOptions& options) {
                                    .metrics = metrics,
                                    .data_dir = options.data,
                                    .faults = options.enable_faults ? &faults : nullptr}));
+    server->take_signals();  // before anybody can know the address
     TG_TRY(const auto started, server->start());
     (void)started;
     (void)std::printf("%s\n", server->where().c_str());

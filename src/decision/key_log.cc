@@ -81,6 +81,27 @@ bool KeyLog::insert(const std::uint64_t* row, std::size_t words) {
     return true;
 }
 
+bool KeyLog::erase(std::int64_t time, std::uint64_t arrival) {
+    const std::size_t at = find(time, arrival);
+    if (at == kNone) {
+        return false;
+    }
+    std::erase_if(more_, [arrival](const MoreLabels& m) { return m.arrival == arrival; });
+    const auto begin = words_.begin() + static_cast<std::ptrdiff_t>((first_ + at) * words_per_row_);
+    words_.erase(begin, begin + static_cast<std::ptrdiff_t>(words_per_row_));
+    rows_changed(first_ + at);
+    return true;
+}
+
+bool KeyLog::has_arrival_from(std::uint64_t arrival) const noexcept {
+    for (std::size_t i = size(); i > 0; --i) {  // the newest are the likeliest
+        if (row(i - 1)[kRowArrival] >= arrival) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void KeyLog::reserve(std::size_t rows, std::size_t words) {
     words_.reserve((first_ + rows) * words);
     blocks_.reserve(first_ + rows, words);

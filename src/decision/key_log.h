@@ -44,6 +44,9 @@ class KeyLog {
 
     // False when a row of that time and arrival is there already.
     bool insert(const std::uint64_t* row, std::size_t words);
+    // Takes a row out again; false when it is not there.
+    bool erase(std::int64_t time, std::uint64_t arrival);
+    bool has_arrival_from(std::uint64_t arrival) const noexcept;
     void reserve(std::size_t rows, std::size_t words);
     // Rows [begin, end)'s sum, count, min and max of one slot word. Cost: O(1) for the sum of a hot
     // key, else O(rows); one step per 64 rows with `extremes`.

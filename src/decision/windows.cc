@@ -249,6 +249,18 @@ Status WindowStore::apply_label(const EventKeys& keys, EventTime at, std::uint64
     return result;
 }
 
+void WindowStore::forget_event(const EventKeys& keys, EventTime at, std::uint64_t arrival) {
+    const Impl::ShardLocks locks(*impl_, keys);
+    for (std::size_t i = 0; i < keys.count; ++i) {
+        if (Impl::Entry* entry = impl_->find(keys.keys[i])) {
+            const Impl::Size before = Impl::size_of(*entry);
+            if (entry->log.erase(to_micros(at), arrival)) {
+                impl_->changed(impl_->shard_of(keys.keys[i].hash), *entry, before);
+            }
+        }
+    }
+}
+
 void WindowStore::set_complete_from(std::int64_t time) {
     impl_->complete_from.store(time, std::memory_order_relaxed);
 }

@@ -118,6 +118,9 @@ class WindowStore {
     Status apply_label(const EventKeys& keys, EventTime at, std::uint64_t arrival, Label label,
                        EventTime known_at);
 
+    // Takes a recorded event out again: its decision could not be kept in any log.
+    void forget_event(const EventKeys& keys, EventTime at, std::uint64_t arrival);
+
     // Drops rows older than `oldest_needed` from the next `keys` keys, round and round; a key
     // without rows is forgotten, and added to `gone` when it may have a blob on disk. Cost: about
     // 200 ns a key.
@@ -134,11 +137,16 @@ class WindowStore {
     // blob's newest row has expired.
     void mark_on_disk(const KeyRef& key, std::string_view blob);
     // Visits keys changed since their last export (all of them when `all`) with their serialized
-    // rows, an empty blob when the key has none left; returns after `max_keys`. What was visited counts as clean. For snapshots, background
-    // thread.
-    std::size_t export_dirty(
-        std::size_t max_keys, bool all,
-        const std::function<void(const KeyRef&, std::string_view blob)>& visit);
+    // rows, an empty blob when the key has none left; returns after `max_keys`. What was visited
+    // counts as clean; keys with rows of arrival >= floor, which recovery will leave out, are added
+    // to `unsure` for put_back(). For snapshots, background thread.
+    struct Unsure {
+        std::uint64_t floor = UINT64_MAX;
+        std::vector<KeyRef> keys;
+    };
+    std::size_t export_dirty(std::size_t max_keys, bool all,
+                             const std::function<void(const KeyRef&, std::string_view blob)>& visit,
+                             Unsure* unsure = nullptr);
     // Chooses the coldest clean keys until memory is below `target_bytes`, drops them from memory,
     // leaving a mark.
     std::size_t evict(std::size_t target_bytes);

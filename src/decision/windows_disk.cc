@@ -143,7 +143,7 @@ void WindowStore::mark_on_disk(const KeyRef& key, std::string_view blob) {
 
 std::size_t WindowStore::export_dirty(
     std::size_t max_keys, bool all,
-    const std::function<void(const KeyRef&, std::string_view blob)>& visit) {
+    const std::function<void(const KeyRef&, std::string_view blob)>& visit, Unsure* unsure) {
     if (all) {
         for (Impl::Shard& shard : impl_->shards) {
             const std::scoped_lock lock(shard.mutex);
@@ -172,6 +172,9 @@ std::size_t WindowStore::export_dirty(
                     entry.log.save(blob);
                 }
                 key = {.spec = entry.id->spec, .bytes = entry.id->bytes};
+                if (unsure != nullptr && entry.log.has_arrival_from(unsure->floor)) {
+                    unsure->keys.push_back(key);
+                }
             }
             visit(key, blob);
             ++visited;

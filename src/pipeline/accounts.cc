@@ -174,7 +174,7 @@ void Pipeline::Impl::get_assessment(const std::string& tenant_name, const std::s
         return;
     }
     const std::string name = tenant->name;
-    const bool posted = store.post_read([this, name, id, seq = *seq, reply, missing] {
+    const bool posted = store.post_read(guarded([this, name, id, seq = *seq, reply, missing] {
         std::string body;
         const auto answer = store.get(store::Family::kReplies, name, be64_key(seq));
         const auto log = store.get(store::Family::kLog, name, be64_key(seq));
@@ -198,7 +198,7 @@ void Pipeline::Impl::get_assessment(const std::string& tenant_name, const std::s
                 reply({.error = {}, .body = std::move(body), .replayed = false, .times = {}});
             }
         });
-    });
+    }));
     if (!posted) {
         fail(reply, {Fault::kOverloaded, "too many look-ups are waiting; try again"});
     }
@@ -213,14 +213,14 @@ void Pipeline::Impl::load_keys_then(Tenant& tenant, const std::vector<WindowStor
         return;
     }
     const std::shared_ptr<WindowStore> windows = tenant.windows;
-    const bool posted = store.post_read([this, name = tenant.name, keys, windows, then] {
+    const bool posted = store.post_read(guarded([this, name = tenant.name, keys, windows, then] {
         for (const WindowStore::KeyRef& key : keys) {
             if (auto blob = store.get(store::Family::kKeys, name, key_name(key)); blob && *blob) {
                 (void)windows->load_key(key, parse_key_blob(**blob).rows);
             }
         }
         loop.post(then);
-    });
+    }));
     if (!posted) {
         then();
     }

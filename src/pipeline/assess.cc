@@ -175,7 +175,7 @@ void Pipeline::Impl::look_up(Flight& f) {
             }
         });
     }
-    const bool posted = store.post_read([this, number, name, event_id] {
+    const bool posted = store.post_read(guarded([this, number, name, event_id] {
         auto found = store.get(store::Family::kEvents, name, event_id);
         std::optional<KnownEvent> known;
         std::string body;
@@ -213,7 +213,7 @@ void Pipeline::Impl::look_up(Flight& f) {
                 answer_repeat(*back, body);
             }
         });
-    });
+    }));
     if (!posted) {  // too many look-ups: the rules answer, nothing is recorded twice
         answer_by_rules_unrecorded(f);
     }
@@ -267,7 +267,7 @@ void Pipeline::Impl::load_cold_keys(Flight& f) {
         const std::string name = f.tenant->name;
         Tenant* tenant = f.tenant;
         WindowStore* windows = f.tenant->windows.get();
-        const bool posted = store.post_read([this, number, name, key, tenant, windows] {
+        const bool posted = store.post_read(guarded([this, number, name, key, tenant, windows] {
             auto blob = store.get(store::Family::kKeys, name, key_name(key));
             loop.post([this, number, key, tenant, windows, blob = std::move(blob)] {
                 if (blob && *blob && tenant->windows.get() == windows) {
@@ -285,7 +285,7 @@ void Pipeline::Impl::load_cold_keys(Flight& f) {
                     decide(*back);
                 }
             });
-        });
+        }));
         if (posted) {
             ++f.cold_loads;
         }

@@ -106,9 +106,9 @@ bool Pipeline::Impl::submit_decision(Flight& f) {
                                .value = std::move(sealed.personal)});
     }
     Tenant* owner = &tenant;
-    commit.done = [this, number = f.number, owner, event_id = f.in.event.event_id] {
+    commit.done = guarded([this, number = f.number, owner, event_id = f.in.event.event_id] {
         loop.post([this, number, owner, event_id] { confirmed(number, *owner, event_id); });
-    };
+    });
     return store.submit(commit);
 }
 
@@ -128,11 +128,14 @@ void Pipeline::Impl::store_and_answer(Flight& f) {
             f.combined = {
                 .decision = Verdict::kDecline, .decided_by = DecidedBy::kDefault, .rule = 0};
         }
+        // Windows are a view of the log: what it cannot hold is not counted, and a repeat is new.
+        tenant.windows->forget_event(f.keys, f.in.event.occurred_at, f.arrival);
         const std::uint64_t lost = (std::uint64_t{1} << 62) + next_lost++;
         answer(f, render(f, encode_id("as_", lost, tenant.id_secret), "memory"), false);
         return;
     }
     ++tenant.next_seq;
+    tenant.submitted.emplace_back(f.seq, f.arrival);
     ++tenant.pending[f.in.event.event_id].writes;
     f.times.store = micros_between(f.stage_began, loop.now());
     if (options.virtual_time) {
@@ -162,9 +165,9 @@ void Pipeline::Impl::confirm_timeout(Flight& f) {
     patch.puts.push_back(
         {.family = store::Family::kReplies, .key = be64_key(f.seq), .value = body});
     Tenant* owner = &tenant;
-    patch.done = [this, owner, event_id = f.in.event.event_id] {
+    patch.done = guarded([this, owner, event_id = f.in.event.event_id] {
         loop.post([this, owner, event_id] { confirmed(0, *owner, event_id); });
-    };
+    });
     if (store.submit(patch)) {
         ++tenant.pending[f.in.event.event_id].writes;
     } else {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -67,6 +68,7 @@ struct Pipeline::Impl {
     void answer_error(Flight& f, Error error);
     void answer_by_rules_unrecorded(Flight& f);
     void finish_drain_if_idle();
+    void force_drain_later();
     void decided(Flight& f);
     void release(std::uint64_t number);
     void prepare(Flight& f);
@@ -107,6 +109,18 @@ struct Pipeline::Impl {
     PackPtr pack_named(Tenant& tenant, const std::string& hash);
 
     // --- upkeep (upkeep.cc) ---
+    // Wraps what another thread calls: it does nothing once this is gone, and this goes only when
+    // none is being called.
+    template <class F>
+    std::function<void()> guarded(F f) {
+        return [gate = gate, f = std::move(f)]() mutable {
+            const std::shared_lock open(gate->mutex);
+            if (!gate->closed) {
+                f();
+            }
+        };
+    }
+
     void schedule_upkeep();
     void snapshot(Tenant& tenant, std::function<void(Status)> done);
     void keep_house(Tenant& tenant);
@@ -114,8 +128,10 @@ struct Pipeline::Impl {
     void forget_keys(const std::string& name, std::vector<WindowStore::KeyRef> gone);
     Result<bool> forget_other_rows(const std::string& name, const std::string& signature);
     Status load_waiting(const std::string& name, WindowStore& windows);
+    static std::uint64_t snapshot_floor(Tenant& tenant);
     struct SnapshotOf {
         std::uint64_t floor = 0;  // first arrival that may not be in the log
+        std::uint64_t seq = 0;    // no event up to it has an arrival >= floor; all are confirmed
         std::string clock;        // StreamClock::encode()
         bool pace = false;        // beside traffic: in no hurry until draining
     };
@@ -149,6 +165,16 @@ struct Pipeline::Impl {
     Counter model_late;
     Histogram stage_windows, stage_rules, stage_store, stage_total;
     Gauge in_flight;
+
+    // A shared owner: calls that the store still holds may come after the pipeline (docs/adr/0014).
+    struct Gate {
+        std::shared_mutex mutex;  // guards `closed`; held shared while a call runs
+        bool closed = false;
+    };
+    std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+    bool drain_forced = false;
+    Loop::TimerId drain_timer = 0;
+    Loop::TimerId upkeep_timer = 0;
 
     // Background thread (nice 10): packs compiled, windows rebuilt, snapshots written.
     BoundedQueue<std::function<void()>> work{64};

@@ -119,9 +119,11 @@ Status Importer::Impl::spill() {
     TG_TRY(const auto synced, pipeline.store.sync_bulk());
     (void)synced;
     TG_TRY(const auto written,
-           pipeline.write_snapshot(
-               tenant.name, *tenant.windows, *tenant.plan_owner,
-               {.floor = tenant.next_arrival, .clock = tenant.clock->encode(), .pace = false}));
+           pipeline.write_snapshot(tenant.name, *tenant.windows, *tenant.plan_owner,
+                                   {.floor = tenant.next_arrival,
+                                    .seq = tenant.next_seq - 1,
+                                    .clock = tenant.clock->encode(),
+                                    .pace = false}));
     (void)written;
     (void)tenant.windows->evict(pipeline.options.windows.memory_bytes / 10 * 9);
     return ok();

@@ -75,7 +75,7 @@ void Pipeline::Impl::outcome_try(Tenant& tenant, Outcome outcome, ReplyFn reply,
     const std::map<std::string, PackPtr> packs = tenant.packs;
     auto shared =
         std::make_shared<std::pair<Outcome, ReplyFn>>(std::move(outcome), std::move(reply));
-    const bool posted = store.post_read([this, owner = &tenant, pack, packs, shared] {
+    const bool posted = store.post_read(guarded([this, owner = &tenant, pack, packs, shared] {
         const Outcome& wanted = shared->first;
         OutcomeLookup found;
         const std::string& name = owner->name;
@@ -104,7 +104,7 @@ void Pipeline::Impl::outcome_try(Tenant& tenant, Outcome outcome, ReplyFn reply,
         loop.post([this, owner, pack, shared, found = std::move(found)]() mutable {
             outcome_found(*owner, pack, shared->first, std::move(found), shared->second);
         });
-    });
+    }));
     if (!posted) {
         shared->second(
             {.error = Error{Fault::kOverloaded, "outcomes: too many look-ups are waiting"},
@@ -221,7 +221,7 @@ void Pipeline::Impl::store_outcome(Tenant& tenant, const Outcome& outcome, std::
 void Pipeline::Impl::unpark(Tenant& tenant, const std::string& event_id) {
     std::string prefix(1, 'p');
     ByteWriter(prefix).bytes(event_id);
-    (void)store.post_read([this, owner = &tenant, prefix] {
+    (void)store.post_read(guarded([this, owner = &tenant, prefix] {
         std::vector<Outcome> waiting;
         JsonDocument json;
         (void)store.scan(store::Family::kOutcomes, owner->name, prefix,
@@ -247,7 +247,7 @@ void Pipeline::Impl::unpark(Tenant& tenant, const std::string& event_id) {
                 }
             }
         });
-    });
+    }));
 }
 
 // One record outside assessments; answered when it is confirmed, or as "memory" after the policy's
@@ -268,9 +268,9 @@ void Pipeline::Impl::submit_simple(Tenant& tenant, Sealed sealed, std::vector<st
                                .value = std::move(sealed.personal)});
     }
     const std::uint64_t number = next_flight++;
-    commit.done = [this, number, fsync] {
+    commit.done = guarded([this, number, fsync] {
         loop.post([this, number, fsync] { confirm_simple(number, fsync ? "fsync" : "os"); });
-    };
+    });
     simple.emplace(number, SimpleCommit{.body = std::move(body), .reply = reply, .timer = 0});
     if (!store.submit(commit)) {
         tenant.metrics.store_lost.add();

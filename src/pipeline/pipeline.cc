@@ -43,6 +43,13 @@ Pipeline::Impl::Impl(const PipelineOptions& o, PackPtr fallback, store::Store& s
 
 Pipeline::Impl::~Impl() {
     work.close();
+    for (const Loop::TimerId timer : {upkeep_timer, drain_timer}) {
+        if (timer != 0) {
+            loop.cancel(timer);
+        }
+    }
+    const std::unique_lock closing(gate->mutex);
+    gate->closed = true;
 }
 
 Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -99,9 +106,18 @@ Status Pipeline::ensure_tenant(const std::string& tenant) {
     return ok();
 }
 
+void Pipeline::snapshot(const std::string& tenant, std::function<void(Status)> done) {
+    if (Tenant* found = impl_->find_tenant(tenant)) {
+        impl_->snapshot(*found, std::move(done));
+    } else {
+        done(Error{Fault::kNotFound, "tenant " + tenant + " is not known"});
+    }
+}
+
 void Pipeline::drain(std::function<void()> done) {
     impl_->draining = true;
     impl_->drained = std::move(done);
+    impl_->force_drain_later();
     impl_->finish_drain_if_idle();
 }
 bool Pipeline::draining() const {

@@ -112,6 +112,10 @@ class Pipeline {
     // Makes keys of new tenants known (from the key file); at most max_tenants.
     Status ensure_tenant(const std::string& tenant);
 
+    // Writes the tenant's windows as they are, so that recovery replays the log from here. Runs on
+    // the background thread; at once ok() while one is running.
+    void snapshot(const std::string& tenant, std::function<void(Status)> done);
+
     // Stops taking new work quietly: in-flight assessments finish, snapshot written, everything
     // flushed.
     void drain(std::function<void()> done);

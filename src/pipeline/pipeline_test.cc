@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "pipeline/history.h"
 #include "pipeline/import.h"
 #include "pipeline/retention.h"
 #include "pipeline/virtual_loop.h"
@@ -216,7 +217,7 @@ TEST_F(PipelineTest, WindowsAfterARestartEqualThoseBefore) {
 }
 
 TEST_F(PipelineTest, ASlowStoreMakesTheAnswerMemoryAndLosesNothing) {
-    faults.store_frozen = true;
+    store.faults.store_frozen = true;
     Reply reply;
     send(event("e1", 0), reply);
     (void)loop.run_posted();
@@ -226,7 +227,7 @@ TEST_F(PipelineTest, ASlowStoreMakesTheAnswerMemoryAndLosesNothing) {
     EXPECT_EQ(text(reply, "persisted"), "memory");
     const Reply repeat = assess(event("e1", 0));
     EXPECT_EQ(repeat.body, reply.body);
-    faults.store_frozen = false;
+    store.faults.store_frozen = false;
     reopen();
     const Reply stored = assess(event("e1", 0));
     EXPECT_TRUE(stored.replayed);
@@ -482,6 +483,102 @@ TEST_F(PipelineTest, RowsOfAnotherLayoutDoNotComeBack) {
     EXPECT_EQ(windows_hash(), before);
     reopen();
     EXPECT_EQ(windows_hash(), before);
+}
+
+// A snapshot while one decision waits for its model and four that came after it are stored.
+class SnapshotFloor : public PipelineTest {
+  protected:
+    SnapshotFloor() {
+        pipeline.reset();
+        (void)store.reopen();
+        model = &fake;
+        open();
+        send(event("waits", 0), waiting);
+        EXPECT_TRUE(loop.run_until([this] { return fake.asked.size() == 1; }));
+        for (int i = 1; i <= 4; ++i) {
+            Reply reply;
+            reply.body = "?";
+            send(event("e" + std::to_string(i), i), reply);
+            const auto wanted = static_cast<std::size_t>(i) + 1;
+            EXPECT_TRUE(loop.run_until([&] { return fake.asked.size() == wanted; }));
+            fake.answer(wanted - 1, 0.01F);
+            EXPECT_TRUE(loop.run_until([&reply] { return reply.body != "?"; }));
+        }
+        snapshot();
+    }
+    void snapshot() {
+        std::optional<Status> result;
+        pipeline->snapshot("bank", [&result](const Status& s) { result = s; });
+        ASSERT_TRUE(loop.run_until([&result] { return result.has_value(); }));
+        ASSERT_TRUE(*result);
+    }
+    // As a kill -9 would: no drain, no further snapshot.
+    void die_and_recover() {
+        pipeline.reset();
+        ASSERT_TRUE(store.reopen());
+        model = nullptr;
+        open();
+    }
+    // The windows that the log alone gives.
+    std::string from_the_log() {
+        WindowStore windows(pack->rules->plan, {});
+        HistoryReader history(*store, "bank", pack, windows,
+                              [this](const std::string&) { return pack; });
+        EXPECT_TRUE(store->read_log("bank", 1, [&](const store::LogEntry& entry) {
+            return history.apply(entry).has_value();
+        }));
+        return to_hex(windows.hash());
+    }
+    Reply waiting;
+};
+
+TEST_F(SnapshotFloor, LosesNoRowThatIsInTheLogAndKeepsNoneThatIsNot) {
+    die_and_recover();
+    EXPECT_EQ(windows_hash(), from_the_log());
+    EXPECT_EQ(text(assess(event("fifth", 10)), "decision"), "approve") << "four before it";
+    EXPECT_EQ(text(assess(event("sixth", 11)), "decision"), "decline") << "five before it";
+}
+
+TEST_F(SnapshotFloor, AKeyWrittenWithUnsureRowsIsWrittenAgain) {
+    waiting.body = "?";
+    fake.answer(0, 0.01F);
+    ASSERT_TRUE(loop.run_until([this] { return waiting.body != "?"; }));
+    ASSERT_TRUE(store->flush(std::chrono::seconds(5)));
+    (void)loop.run_posted();
+    snapshot();  // nothing was recorded since the first
+    die_and_recover();
+    EXPECT_EQ(windows_hash(), from_the_log());
+    EXPECT_EQ(text(assess(event("sixth", 11)), "decision"), "decline") << "five before it";
+}
+
+TEST_F(PipelineTest, WhatAFullJournalCannotKeepIsNotCounted) {
+    for (int i = 0; i < 3; ++i) {
+        (void)assess(event("e" + std::to_string(i), i));
+    }
+    const std::string before = windows_hash();
+    pipeline.reset();
+    store.options.journal_capacity = 1;
+    ASSERT_TRUE(store.reopen());
+    open();
+    store.faults.store_frozen = true;
+    Reply kept;
+    Reply lost;
+    kept.body = lost.body = "?";
+    send(event("kept", 10, "B"), kept);
+    send(event("lost", 11), lost);
+    ASSERT_TRUE(loop.run_until([&lost] { return lost.body != "?"; }));
+    EXPECT_EQ(text(lost, "persisted"), "memory");
+    store.faults.store_frozen = false;
+    ASSERT_TRUE(loop.run_until([&kept] { return kept.body != "?"; }));
+    const Reply again = assess(event("lost", 11));
+    EXPECT_FALSE(again.replayed);
+    EXPECT_EQ(text(again, "persisted"), "os");
+    EXPECT_NE(windows_hash(), before);
+    const std::string counted = windows_hash();
+    pipeline.reset();
+    ASSERT_TRUE(store.reopen());
+    open();
+    EXPECT_EQ(windows_hash(), counted);
 }
 
 }  // namespace

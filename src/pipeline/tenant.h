@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -81,6 +82,9 @@ struct Tenant {
     std::int64_t kept_day = -1;  // UTC day of the last retention run
     // Event ids from admission until their write is confirmed.
     std::unordered_map<std::string, PendingEvent> pending;
+    // (seq, arrival) of decisions submitted since the snapshot's floor, in order of seq: the log must
+    // be replayed from the first whose arrival is not below it. Pruned once a second.
+    std::deque<std::pair<std::uint64_t, std::uint64_t>> submitted;
     std::size_t undecided = 0;  // flights that hold a pack and have not read the windows yet
     bool rebuilding = false;    // activation in progress: recorded events also go to `tail`
     std::vector<TailEntry> tail;

@@ -1,5 +1,6 @@
 // Regular work beside decisions: window snapshots, expired rows, memory bounds, draining.
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "pipeline/impl.h"
@@ -9,6 +10,7 @@
 namespace tollgate::pipeline {
 
 namespace {
+constexpr auto kDrainWait = std::chrono::seconds(3);
 constexpr auto kUpkeepEvery = std::chrono::seconds(1);
 // A snapshot beside traffic goes in small writes with pauses: each holds up the decisions' commits
 // behind it (2 MB at once: by 3 ms), and all of it is hundreds of megabytes on a busy tenant.
@@ -24,7 +26,7 @@ void Pipeline::Impl::schedule_upkeep() {
     if (options.virtual_time) {
         return;
     }
-    (void)loop.call_at(loop.now() + kUpkeepEvery, [this] {
+    upkeep_timer = loop.call_at(loop.now() + kUpkeepEvery, [this] {
         ++upkeep_ticks;
         const auto every = static_cast<std::uint64_t>(options.snapshot_every.count());
         for (auto& [name, owner] : tenants) {
@@ -37,6 +39,7 @@ void Pipeline::Impl::schedule_upkeep() {
             forget_keys(name, std::move(gone));
             (void)tenant.accounts.sweep(now);
             keep_house(tenant);
+            (void)snapshot_floor(tenant);
             if (upkeep_ticks % kReportTicks == 0) {
                 report_windows(tenant);
             }
@@ -135,6 +138,20 @@ void Pipeline::Impl::forget_keys(const std::string& name, std::vector<WindowStor
     (void)work.try_push(job);  // full: their empty blobs stay until the next start
 }
 
+// The first arrival that may not be in the log. Forgets what was submitted below it.
+std::uint64_t Pipeline::Impl::snapshot_floor(Tenant& tenant) {
+    std::uint64_t floor = tenant.next_arrival;
+    for (const auto& [id, pending] : tenant.pending) {
+        if (pending.arrival != 0) {
+            floor = std::min(floor, pending.arrival);
+        }
+    }
+    while (!tenant.submitted.empty() && tenant.submitted.front().second < floor) {
+        tenant.submitted.pop_front();
+    }
+    return floor;
+}
+
 // Writes every changed key and then the mark from which recovery replays the log. Rows of decisions
 // that are not confirmed are told apart by the floor: recovery takes those from the log, if they
 // got there.
@@ -143,19 +160,22 @@ void Pipeline::Impl::snapshot(Tenant& tenant, std::function<void(Status)> done) 
         done(ok());
         return;
     }
-    std::uint64_t floor = tenant.next_arrival;
-    for (const auto& [id, pending] : tenant.pending) {
-        if (pending.arrival != 0) {
-            floor = std::min(floor, pending.arrival);
-        }
+    const std::uint64_t floor = snapshot_floor(tenant);
+    const auto confirmed = store.last_seq(tenant.name);
+    if (!confirmed) {
+        done(confirmed.error());
+        return;
     }
+    const std::uint64_t seq = tenant.submitted.empty()
+                                  ? *confirmed
+                                  : std::min(*confirmed, tenant.submitted.front().first - 1);
     tenant.snapshot_running = true;
     const std::shared_ptr<WindowStore> windows = tenant.windows;
     const PackPtr plan_owner = tenant.plan_owner;
     const std::string clock = tenant.clock->encode();
     std::function<void()> job = [this, owner = &tenant, name = tenant.name, windows, plan_owner,
-                                 floor, clock, done] {
-        Status result = write_snapshot(name, *windows, *plan_owner, {floor, clock, true});
+                                 floor, seq, clock, done] {
+        Status result = write_snapshot(name, *windows, *plan_owner, {floor, seq, clock, true});
         if (result && windows->over_memory()) {
             (void)windows->evict(options.windows.memory_bytes / 10 * 9);
         }
@@ -230,26 +250,25 @@ Result<bool> Pipeline::Impl::forget_other_rows(const std::string& name,
 // Background thread.
 Status Pipeline::Impl::write_snapshot(const std::string& name, WindowStore& windows,
                                       const PolicyPack& plan_owner, const SnapshotOf& of) {
-    TG_TRY(const std::uint64_t seq, store.last_seq(name));
     TG_TRY(bool all, forget_other_rows(name, plan_owner.rules->plan.signature));
     TG_TRY(const auto loaded, load_waiting(name, windows));
     (void)loaded;
+    WindowStore::Unsure unsure{.floor = of.floor, .keys = {}};
     for (bool more = true; more;) {
         store::Store::Bulk bulk{
             .tenant = name, .first_seq = 0, .records = {}, .puts = {}, .wal = true};
         std::vector<WindowStore::KeyRef> keys;
         std::size_t bytes = 0;
         while (more && keys.size() < kSnapshotChunk && bytes < kChunkBytes) {
-            more =
-                windows.export_dirty(
-                    1, all, [&](const WindowStore::KeyRef& key, std::string_view rows) {
-                        keys.push_back(key);
-                        bytes += rows.size();
-                        bulk.puts.push_back({.family = store::Family::kKeys,
-                                             .key = key_name(key),
-                                             .value = rows.empty() ? "" : to_bytes(of.floor, rows),
-                                             .erase = rows.empty()});
-                    }) > 0;
+            const auto visit = [&](const WindowStore::KeyRef& key, std::string_view rows) {
+                keys.push_back(key);
+                bytes += rows.size();
+                bulk.puts.push_back({.family = store::Family::kKeys,
+                                     .key = key_name(key),
+                                     .value = rows.empty() ? "" : to_bytes(of.floor, rows),
+                                     .erase = rows.empty()});
+            };
+            more = windows.export_dirty(1, all, visit, &unsure) > 0;
             all = false;
         }
         if (keys.empty()) {
@@ -257,6 +276,7 @@ Status Pipeline::Impl::write_snapshot(const std::string& name, WindowStore& wind
         }
         if (const Status stored = store.write_bulk(bulk); !stored) {
             windows.put_back(keys);
+            windows.put_back(unsure.keys);
             return stored;
         }
         const bool others_wait = work.size() > 0;  // a policy to activate, say
@@ -265,25 +285,46 @@ Status Pipeline::Impl::write_snapshot(const std::string& name, WindowStore& wind
                 std::chrono::microseconds(bytes * 1'000'000 / kPacedBytesPerSecond));
         }
     }
+    windows.put_back(unsure.keys);
     store::Store::Bulk mark{.tenant = name, .first_seq = 0, .records = {}, .puts = {}, .wal = true};
     mark.puts.push_back({.family = store::Family::kMeta,
                          .key = std::string(kMetaSnapshot),
                          .value = to_bytes(SnapshotMark{
-                             .seq = seq, .signature = plan_owner.rules->plan.signature})});
+                             .seq = of.seq, .signature = plan_owner.rules->plan.signature})});
     mark.puts.push_back(
         {.family = store::Family::kMeta, .key = std::string(kMetaClock), .value = of.clock});
     return store.write_bulk(mark);
+}
+
+// A store that does not confirm must not keep the process from ending: what it still holds is the
+// store's to write when it closes.
+void Pipeline::Impl::force_drain_later() {
+    if (options.virtual_time) {
+        return;
+    }
+    drain_timer = loop.call_at(loop.now() + kDrainWait, [this] {
+        drain_timer = 0;
+        if (drained) {
+            log_event(Level::kWarn, "drain_forced", {});
+            drain_forced = true;
+            finish_drain_if_idle();
+        }
+    });
 }
 
 void Pipeline::Impl::finish_drain_if_idle() {
     if (!drained || !flights.empty() || !simple.empty()) {
         return;
     }
-    const bool waiting = std::any_of(tenants.begin(), tenants.end(), [](const auto& entry) {
-        return !entry.second->pending.empty();
-    });
+    const bool waiting =
+        !drain_forced && std::any_of(tenants.begin(), tenants.end(), [](const auto& entry) {
+            return !entry.second->pending.empty();
+        });
     if (waiting) {
         return;
+    }
+    if (drain_timer != 0) {
+        loop.cancel(std::exchange(drain_timer, 0));
     }
     const auto finished = std::make_shared<std::function<void()>>(std::move(drained));
     drained = nullptr;

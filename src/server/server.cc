@@ -220,14 +220,15 @@ std::string Server::where() const {
     return out;
 }
 
-void Server::run(bool signals) {
+void Server::take_signals() {
+    boost::system::error_code code;
+    impl_->signals.add(SIGTERM, code);
+    impl_->signals.add(SIGINT, code);
+    impl_->wait_for_signal();
+}
+
+void Server::run() {
     (void)enter_thread(ThreadRole::kIo, "tg-io");
-    if (signals) {
-        boost::system::error_code code;
-        impl_->signals.add(SIGTERM, code);
-        impl_->signals.add(SIGINT, code);
-        impl_->wait_for_signal();
-    }
     impl_->parts.loop.run();
 }
 

@@ -40,13 +40,14 @@ class Server {
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
+    // From now on SIGTERM and SIGINT drain and then end run(); a second one ends it at once.
+    void take_signals();
     Status start();
     Ports ports() const;
     // "listening on http://127.0.0.1:8080 (admin http://127.0.0.1:8081)"
     std::string where() const;
-    // Runs the loop on this thread. With `signals` SIGTERM and SIGINT drain and then end it; a
-    // second one ends it at once.
-    void run(bool signals = true);
+    // Runs the loop on this thread.
+    void run();
 
     // Any thread: finish what is in flight, let the service drain, end run().
     void drain();
