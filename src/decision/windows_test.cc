@@ -345,9 +345,10 @@ TEST(WindowStore, ConcurrentEventsOfOneKeySeeEachOther) {
     for (int t = 0; t < kThreads; ++t) {
         threads.emplace_back([&, t] {
             std::vector<Value> fields(pack.fields.size());
+            const std::string terminal = "T" + std::to_string(t);  // a Value views its text
             fields[static_cast<std::size_t>(pack.field("account_id"))] = Value::of_string("A");
             fields[static_cast<std::size_t>(pack.field("counterparty.id"))] =
-                Value::of_string("T" + std::to_string(t));
+                Value::of_string(terminal);
             EventKeys keys;
             WindowValues values;
             WindowStore::keys_of(pack.plan(), fields, keys);
