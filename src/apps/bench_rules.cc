@@ -174,7 +174,7 @@ std::string to_json(const Figures& f, const PolicyPack& pack) {
         {"overflow_keys", f.overflow_keys}};
     for (const auto& [name, count] : counts) {
         out.key(name);
-        out.unsigned_(count);
+        out.whole(count);
     }
     out.key("allocations_counted");
     out.boolean(allocations_counted());

@@ -31,7 +31,7 @@ void write_percentiles(JsonWriter& out, std::string_view key, const Percentiles&
         out.number(value);
     }
     out.key("count");
-    out.unsigned_(p.count);
+    out.whole(p.count);
     out.end_object();
 }
 
@@ -41,7 +41,7 @@ void write_counts(JsonWriter& out, std::string_view key,
     out.begin_object();
     for (const auto& [name, count] : counts) {
         out.key(name);
-        out.unsigned_(count);
+        out.whole(count);
     }
     out.end_object();
 }
@@ -59,18 +59,18 @@ void write_quality(JsonWriter& out, const std::optional<QualityFigures>& quality
     }
     out.begin_object();
     out.key("events");
-    out.unsigned_(quality->events);
+    out.whole(quality->events);
     out.key("frauds");
-    out.unsigned_(quality->frauds);
+    out.whole(quality->frauds);
     write_optional(out, "auc", quality->auc);
     write_optional(out, "average_precision", quality->average_precision);
     write_optional(out, "card_precision_100", quality->card_precision_100);
     write_optional(out, "best_f1", quality->best_f1);
     write_optional(out, "flagged_f1", quality->flagged_f1);
     out.key("flagged_fraud");
-    out.unsigned_(quality->flagged_fraud);
+    out.whole(quality->flagged_fraud);
     out.key("flagged_legit");
-    out.unsigned_(quality->flagged_legit);
+    out.whole(quality->flagged_legit);
     out.end_object();
 }
 
@@ -102,13 +102,13 @@ void write_stalls(JsonWriter& out, const std::optional<StallFigures>& stalls) {
     }
     out.begin_object();
     out.key("over_1ms");
-    out.unsigned_(stalls->over_1ms);
+    out.whole(stalls->over_1ms);
     out.key("over_5ms");
-    out.unsigned_(stalls->over_5ms);
+    out.whole(stalls->over_5ms);
     out.key("longest_ms");
     out.number(stalls->longest_ms);
     out.key("late_excused");
-    out.unsigned_(stalls->excused);
+    out.whole(stalls->excused);
     out.end_object();
 }
 
@@ -188,7 +188,7 @@ std::string to_json(const ReplayReport& r) {
         {"outcomes_after_end", r.outcomes_after_end}};
     for (const auto& [name, count] : counts) {
         out.key(name);
-        out.unsigned_(count);
+        out.whole(count);
     }
     out.key("seconds");
     out.number(r.seconds);
@@ -204,7 +204,7 @@ std::string to_json(const ReplayReport& r) {
     out.begin_object();
     for (const auto& [status, count] : r.refused) {
         out.key(std::to_string(status));
-        out.unsigned_(count);
+        out.whole(count);
     }
     out.end_object();
     write_stages(out, r);

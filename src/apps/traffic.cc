@@ -84,7 +84,7 @@ void append_value(JsonWriter& out, const JsonValue& value) {
             out.integer(value.integer());
             return;
         case JsonKind::kUnsigned:
-            out.unsigned_(value.unsigned_());
+            out.whole(value.whole());
             return;
         case JsonKind::kDouble:
             out.number(value.number());

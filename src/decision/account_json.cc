@@ -70,7 +70,7 @@ void append_account_change(JsonWriter& out, const AccountChange& change) {
         out.string(change.reason);
     }
     out.key("sequence");
-    out.unsigned_(change.sequence);
+    out.whole(change.sequence);
     out.end_object();
 }
 

@@ -196,7 +196,7 @@ Result<std::optional<EventTime>> optional_time(const JsonMembers& members, std::
 
 Result<std::uint64_t> unsigned_of(const JsonValue& json, std::string_view path) {
     if (json.is(JsonKind::kUnsigned)) {
-        return json.unsigned_();
+        return json.whole();
     }
     if (!json.is(JsonKind::kInteger) || json.integer() < 0) {
         return wrong_kind(path, "a whole number, 0 or more", json);

@@ -231,7 +231,7 @@ void append_json(JsonWriter& out, const JsonValue& json) {
         case JsonKind::kInteger:
             return out.integer(json.integer());
         case JsonKind::kUnsigned:
-            return out.unsigned_(json.unsigned_());
+            return out.whole(json.whole());
         case JsonKind::kDouble:
             return out.number(json.number());
         case JsonKind::kString:

@@ -32,7 +32,7 @@ void text_or_null(JsonWriter& out, std::string_view key, std::string_view text) 
 void number_or_null(JsonWriter& out, std::string_view key,
                     const std::optional<std::uint64_t>& number) {
     out.key(key);
-    number ? out.unsigned_(*number) : out.null();
+    number ? out.whole(*number) : out.null();
 }
 
 // True when a window shows a value of a personal field: its result is sealed like the field.
@@ -135,7 +135,7 @@ Sealed make_assessment_record(const RecordInput& input, const SaltFn& salts) {
     out.key("event");
     append_event(out, sealed_event(*input.event, pack.schema(), sealer), pack.schema());
     out.key("arrival");
-    out.unsigned_(input.arrival);
+    out.whole(input.arrival);
     out.key("admission");
     out.string(to_text(input.admission));
     out.key("windows");
@@ -146,13 +146,13 @@ Sealed make_assessment_record(const RecordInput& input, const SaltFn& salts) {
     }
     kept(out, pack, input.windows);
     out.key("cold_keys");
-    out.unsigned_(input.windows == nullptr ? 0 : input.windows->cold_keys);
+    out.whole(input.windows == nullptr ? 0 : input.windows->cold_keys);
     out.key("overflow_keys");
-    out.unsigned_(input.windows == nullptr ? 0 : input.windows->overflow_keys);
+    out.whole(input.windows == nullptr ? 0 : input.windows->overflow_keys);
     rule_results(out, input.rules, *pack.rules);
     text_or_null(out, "fault", input.fault);
     out.key("probability_bits");
-    input.probability ? out.unsigned_(std::bit_cast<std::uint32_t>(*input.probability))
+    input.probability ? out.whole(std::bit_cast<std::uint32_t>(*input.probability))
                       : out.null();
     number_or_null(out, "limit_sequence", input.limit_sequence);
     number_or_null(out, "block_sequence", input.block_sequence);
@@ -226,7 +226,7 @@ Sealed make_import_record(std::string_view tenant, const PolicyPack& pack, const
     out.key("event");
     append_event(out, sealed_event(event, pack.schema(), sealer), pack.schema());
     out.key("arrival");
-    out.unsigned_(arrival);
+    out.whole(arrival);
     kept(out, pack, windows);
     out.end_object();
     sealed.personal = sealer.take();

@@ -37,7 +37,7 @@ void write_state(JsonWriter& out, const AccountState* state, EventTime now) {
         out.key("reason");
         out.string(limit->reason);
         out.key("sequence");
-        out.unsigned_(limit->sequence);
+        out.whole(limit->sequence);
         out.key("expires_at");
         write_optional_time(out, limit->expires_at);
         out.end_object();
@@ -52,13 +52,13 @@ void write_state(JsonWriter& out, const AccountState* state, EventTime now) {
         out.key("reason");
         out.string(block->reason);
         out.key("sequence");
-        out.unsigned_(block->sequence);
+        out.whole(block->sequence);
         out.key("expires_at");
         write_optional_time(out, block->expires_at);
         out.end_object();
     }
     out.key("sequence");
-    out.unsigned_(state == nullptr ? 0 : state->sequence);
+    out.whole(state == nullptr ? 0 : state->sequence);
 }
 
 void fail(const ReplyFn& reply, Error error) {

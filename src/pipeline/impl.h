@@ -122,6 +122,7 @@ struct Pipeline::Impl {
     }
 
     void schedule_upkeep();
+    EventTime trusted_wall();
     void snapshot(Tenant& tenant, std::function<void(Status)> done);
     void keep_house(Tenant& tenant);
     void report_windows(const Tenant& tenant);
@@ -172,6 +173,8 @@ struct Pipeline::Impl {
         bool closed = false;
     };
     std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+    Steady::time_point started;  // and the wall clock then
+    EventTime started_wall;
     bool drain_forced = false;
     Loop::TimerId drain_timer = 0;
     Loop::TimerId upkeep_timer = 0;

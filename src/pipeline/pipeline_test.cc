@@ -581,5 +581,43 @@ TEST_F(PipelineTest, WhatAFullJournalCannotKeepIsNotCounted) {
     EXPECT_EQ(windows_hash(), counted);
 }
 
+TEST(PipelineClock, AClockSetWrongDropsNoRows) {
+    FaultSwitches faults;
+    Metrics metrics;
+    store::testing::TempStore store;
+    VirtualLoop loop{from_micros(1'800'000'000'000'000), &faults};
+    const PackPtr pack =
+        make_pack({{"policy.toml",
+                    "[pack]\nname = \"wall\"\ncurrency = \"USD\"\n[time]\nlateness = \"1h\"\n"},
+                   {"rules/t.rules", std::string(kRules)}});
+    PipelineOptions options;
+    const auto pipeline =
+        Pipeline::open(options, pack, *store, loop, metrics, faults, nullptr).value_or_die();
+    Event event;
+    event.event_id = "e1";
+    event.occurred_at = loop.wall();
+    event.account_id = "A";
+    event.amount = {1000, Currency{840}};
+    AssessInput input{.tenant = "bank",
+                      .pack = pipeline->pack_of("bank"),
+                      .event = event,
+                      .received = loop.now(),
+                      .budget = {},
+                      .parse_us = 0,
+                      .reply = {}};
+    bool answered = false;
+    input.reply = [&answered](const Reply&) { answered = true; };
+    pipeline->assess(std::move(input));
+    ASSERT_TRUE(loop.run_until([&answered] { return answered; }));
+    const auto rows = [&] { return pipeline->windows_of("bank")->stats().keys.at(0).events; };
+    ASSERT_EQ(rows(), 1U);
+    loop.set_wall(loop.wall() + Micros{std::int64_t{1'000} * 86'400 * 1'000'000});
+    loop.advance(std::chrono::seconds(5));
+    EXPECT_EQ(rows(), 1U) << "a thousand days have not passed";
+    loop.advance(std::chrono::hours(2));
+    EXPECT_EQ(rows(), 0U)
+        << "a day and two hours are trusted: the longest window is one, and one late";
+}
+
 }  // namespace
 }  // namespace tollgate::pipeline

@@ -38,9 +38,9 @@ std::string activation_body(const PolicyPack& pack, std::string_view previous,
         out.string(previous);
     }
     out.key("rules");
-    out.unsigned_(pack.rules->rules.size());
+    out.whole(pack.rules->rules.size());
     out.key("windows");
-    out.unsigned_(pack.rules->plan.windows.size());
+    out.whole(pack.rules->plan.windows.size());
     out.key("warnings");
     out.begin_array();
     for (const std::string& warning : pack.warnings) {
@@ -302,9 +302,9 @@ void Pipeline::Impl::list_policies(const std::string& tenant_name, ReplyFn reply
         out.key("name");
         out.string(pack->policy.name);
         out.key("rules");
-        out.unsigned_(pack->rules->rules.size());
+        out.whole(pack->rules->rules.size());
         out.key("windows");
-        out.unsigned_(pack->rules->plan.windows.size());
+        out.whole(pack->rules->plan.windows.size());
         out.end_object();
     }
     out.end_array();

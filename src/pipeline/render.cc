@@ -65,7 +65,7 @@ void write_limit(JsonWriter& out, const Flight& f, EventTime now) {
     out.key("set_by");
     out.string(own == nullptr ? std::string_view("policy") : std::string_view(own->set_by));
     out.key("sequence");
-    out.unsigned_(own == nullptr ? 0 : own->sequence);
+    out.whole(own == nullptr ? 0 : own->sequence);
     out.key("expires_at");
     if (own == nullptr || !own->expires_at) {
         out.null();

@@ -10,6 +10,7 @@
 namespace tollgate::pipeline {
 
 namespace {
+constexpr Micros kTrustedJump{std::int64_t{86'400} * 1'000'000};
 constexpr auto kDrainWait = std::chrono::seconds(3);
 constexpr auto kUpkeepEvery = std::chrono::seconds(1);
 // A snapshot beside traffic goes in small writes with pauses: each holds up the decisions' commits
@@ -22,17 +23,30 @@ constexpr std::size_t kErasedChunk = 1'000;
 constexpr std::size_t kSweptKeys = 2'048;  // a second: under half a millisecond of the loop
 }  // namespace
 
+// The wall clock, but never more than a day ahead of what the steady clock says since the start: a
+// clock that is set wrong must not make stored events look old, because what is dropped stays gone.
+EventTime Pipeline::Impl::trusted_wall() {
+    const Steady::time_point now = loop.now();
+    if (started == Steady::time_point{}) {
+        started = now;
+        started_wall = loop.wall();
+    }
+    const Micros ran = std::chrono::duration_cast<Micros>(now - started);
+    return std::min(loop.wall(), started_wall + ran + kTrustedJump);
+}
+
 void Pipeline::Impl::schedule_upkeep() {
     if (options.virtual_time) {
         return;
     }
+    (void)trusted_wall();
     upkeep_timer = loop.call_at(loop.now() + kUpkeepEvery, [this] {
         ++upkeep_ticks;
         const auto every = static_cast<std::uint64_t>(options.snapshot_every.count());
         for (auto& [name, owner] : tenants) {
             Tenant& tenant = *owner;
             const Policy& policy = tenant.pack->policy;
-            const EventTime now = tenant.clock->now(loop.wall());
+            const EventTime now = tenant.clock->now(trusted_wall());
             const Micros keep = tenant.pack->rules->plan.retention + policy.clock.lateness;
             std::vector<WindowStore::KeyRef> gone;
             tenant.windows->sweep(kSweptKeys, now - keep, gone);
@@ -76,7 +90,7 @@ void Pipeline::Impl::report_windows(const Tenant& tenant) {
 
 // Once a day: notes how far the log is, drops what is no longer kept.
 void Pipeline::Impl::keep_house(Tenant& tenant) {
-    const std::int64_t today = day_of(loop.wall());
+    const std::int64_t today = day_of(trusted_wall());
     if (tenant.kept_day == today) {
         return;
     }

@@ -193,7 +193,7 @@ void append_problem(std::string& out, const Problem& problem, std::size_t line) 
     }
     if (line > 0) {
         json.key("line");
-        json.unsigned_(line);
+        json.whole(line);
     }
     json.end_object();
 }

@@ -113,9 +113,9 @@ std::string diagnostics_json(const PolicyPack* pack, const std::vector<Diagnosti
     json.key("name");
     pack != nullptr ? json.string(pack->policy.name) : json.null();
     json.key("rules");
-    pack != nullptr ? json.unsigned_(pack->rules->rules.size()) : json.null();
+    pack != nullptr ? json.whole(pack->rules->rules.size()) : json.null();
     json.key("windows");
-    pack != nullptr ? json.unsigned_(pack->rules->plan.windows.size()) : json.null();
+    pack != nullptr ? json.whole(pack->rules->plan.windows.size()) : json.null();
     json.key("diagnostics");
     json.begin_array();
     for (const Diagnostic& finding : findings) {

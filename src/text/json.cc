@@ -139,7 +139,7 @@ std::int64_t JsonValue::integer() const {
     return ref(document_, index_).next_tape_value<std::int64_t>();
 }
 
-std::uint64_t JsonValue::unsigned_() const {
+std::uint64_t JsonValue::whole() const {
     TG_CHECK(is(JsonKind::kUnsigned), "not a JSON integer above 2^63-1");
     return ref(document_, index_).next_tape_value<std::uint64_t>();
 }

@@ -32,7 +32,7 @@ class JsonValue {
     bool is(JsonKind kind) const { return this->kind() == kind; }
     bool boolean() const;             // TG_CHECK on another kind, like the rest
     std::int64_t integer() const;     // kInteger
-    std::uint64_t unsigned_() const;  // kUnsigned: above INT64_MAX
+    std::uint64_t whole() const;      // kUnsigned: above INT64_MAX
     double number() const;            // any of the three number kinds
     std::string_view string() const;  // decoded, valid UTF-8
     std::size_t size() const;         // members or items

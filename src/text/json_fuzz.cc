@@ -22,7 +22,7 @@ void write(const JsonValue& value, tollgate::JsonWriter& out) {
         case JsonKind::kInteger:
             return out.integer(value.integer());
         case JsonKind::kUnsigned:
-            return out.unsigned_(value.unsigned_());
+            return out.whole(value.whole());
         case JsonKind::kDouble:
             return out.number(value.number());
         case JsonKind::kString:

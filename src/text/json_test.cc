@@ -36,7 +36,7 @@ TEST(Json, ReadsEveryKindInSourceOrder) {
     EXPECT_TRUE(root->find("z")->is(JsonKind::kNull));
     EXPECT_TRUE(root->find("a")->boolean());
     EXPECT_EQ(root->find("i")->integer(), INT64_MIN);
-    EXPECT_EQ(root->find("u")->unsigned_(), UINT64_MAX);
+    EXPECT_EQ(root->find("u")->whole(), UINT64_MAX);
     EXPECT_EQ(root->find("d")->number(), 0.5);
     EXPECT_EQ(root->find("s")->string(), std::string_view("a\0\xE2\x82\xAC\xF0\x9F\x98\x8A\n", 10));
     EXPECT_EQ(root->find("o")->find("k")->string(), "v");

@@ -138,7 +138,7 @@ void JsonWriter::integer(std::int64_t v) {
     before_value();
     append_number(out_, v);
 }
-void JsonWriter::unsigned_(std::uint64_t v) {
+void JsonWriter::whole(std::uint64_t v) {
     before_value();
     append_number(out_, v);
 }

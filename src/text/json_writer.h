@@ -29,7 +29,7 @@ class JsonWriter {
     void key(std::string_view name);  // in an object, before each value
     void string(std::string_view v);  // bytes that are no UTF-8 become U+FFFD, one each
     void integer(std::int64_t v);
-    void unsigned_(std::uint64_t v);
+    void whole(std::uint64_t v);
     void number(double v);  // finite, else null
     void boolean(bool v);
     void null();

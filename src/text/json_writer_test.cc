@@ -20,7 +20,7 @@ TEST(JsonWriter, WritesCanonicalText) {
     out.key("a");
     out.begin_array();
     out.integer(std::numeric_limits<std::int64_t>::min());
-    out.unsigned_(std::numeric_limits<std::uint64_t>::max());
+    out.whole(std::numeric_limits<std::uint64_t>::max());
     out.number(0.1);
     out.number(std::nan(""));
     out.number(-0.0);

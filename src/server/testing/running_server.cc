@@ -35,7 +35,7 @@ RunningServer::RunningServer(const std::function<void(ServerConfig&)>& change) {
                   .value_or_die();
     (void)server_->start().value_or_die();
     ports_ = server_->ports();
-    thread_ = std::thread([this] { server_->run(false); });
+    thread_ = std::thread([this] { server_->run(); });
 }
 
 RunningServer::~RunningServer() {
