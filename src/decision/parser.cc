@@ -17,7 +17,6 @@ constexpr std::array<std::string_view, 23> kLineWords{
     "version", "currency", "tz",     "on_error", "file",      "key",       "mode",  "owner",
     "hard",    "severity", "shadow", "approve",  "review",    "decline",   "reason"};
 constexpr std::array<std::string_view, 4> kSeverities{"low", "medium", "high", "critical"};
-constexpr std::array<std::string_view, 4> kActions{"approve", "challenge", "review", "decline"};
 constexpr std::int64_t kMaxSpanUs = std::int64_t{400} * 86'400 * 1'000'000;
 constexpr std::uint32_t kMaxLast = 10'000;
 
