@@ -110,3 +110,12 @@ def test_no_threshold_or_window_can_change_unnoticed(tmp_path, what):
     changes = {"comparisons": comparisons, "spans": spans, "current": current}
     left = survivors(tmp_path, changes[what])
     assert not left, "no case notices:\n" + "\n".join(left)
+
+
+def test_the_page_says_what_explain_says():
+    rows = dict(re.findall(r"^\| ([A-Z]\d{3}) \| (.*) \|$", (ROOT / "docs/default_pack.md").read_text(), re.MULTILINE))
+    assert set(rows) == set(rule_ids())
+    for rule, row in rows.items():
+        text, sentence, _ = run("rules", "explain", rule, "--policy", str(PACK)).stdout.split("\n\n")
+        title, severity = re.search(r'"([^"]*)" severity (\w+)', text).groups()
+        assert row == " | ".join((title, severity, sentence.replace("|", "\\|"))), rule
