@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kStatements{"ruleset", "list", "window", "keep", "rule"};
 // Words that may begin a line inside a statement.
-constexpr std::array<std::string_view, 23> kLineWords{
-    "by",      "over",     "last",   "delayed",  "excluding", "including", "where", "else",
-    "version", "currency", "tz",     "on_error", "file",      "key",       "mode",  "owner",
-    "hard",    "severity", "shadow", "approve",  "review",    "decline",   "reason"};
+constexpr std::array<std::string_view, 24> kLineWords{
+    "by",      "over",     "last",   "delayed",  "excluding", "including", "where",   "else",
+    "version", "currency", "tz",     "on_error", "file",      "key",       "mode",    "owner",
+    "hard",    "severity", "shadow", "approve",  "challenge", "review",    "decline", "reason"};
 constexpr std::array<std::string_view, 4> kSeverities{"low", "medium", "high", "critical"};
 constexpr std::int64_t kMaxSpanUs = std::int64_t{400} * 86'400 * 1'000'000;
 constexpr std::uint32_t kMaxLast = 10'000;

@@ -129,7 +129,7 @@ void Pipeline::Impl::get_account(const std::string& tenant_name, const std::stri
     tenant->windows->missing(keys, cold);
     load_keys_then(
         *tenant, cold,
-        [this, tenant, keys, probe = std::move(probe), account_id, reply = std::move(reply)] {
+        [tenant, keys, probe = std::move(probe), account_id, reply = std::move(reply)] {
             const PackPtr now_pack = tenant->pack;
             const WindowPlan& plan = now_pack->rules->plan;
             std::vector<Value> fields(now_pack->fields.size());
