@@ -14,6 +14,7 @@ void register_bench(CLI::App& app, int& exit_code) {
         "bench",
         "Measure this binary on this machine.\n"
         "  tollgate bench rules\n"
+        "  tollgate bench echo --input traffic.jsonl\n"
         "  tollgate bench rules --input handbook.csv.zst --events 500000 --json rules.json");
     bench->require_subcommand(1);
 
@@ -38,6 +39,19 @@ void register_bench(CLI::App& app, int& exit_code) {
     rules->add_flag("--quiet", options->quiet, "no progress line");
     rules->callback(
         [options, &exit_code] { exit_code = report("bench rules", bench_rules(*options)); });
+
+    auto echoed = std::make_shared<BenchEchoOptions>();
+    CLI::App* echo = bench->add_subcommand(
+        "echo",
+        "Requests a second of a bare Beast echo server on this machine, flat out with the same "
+        "bodies: what `replay --flat-out` is held against.");
+    echo->add_option("--input", echoed->input, "JSONL traffic or the Handbook's CSV; .zst too")
+        ->required();
+    echo->add_option("--events", echoed->events, "bodies, 1,000..10,000,000")
+        ->check(CLI::Range(1'000, 10'000'000))
+        ->capture_default_str();
+    echo->add_option("--connections", echoed->connections, "1..4096")->capture_default_str();
+    echo->callback([echoed, &exit_code] { exit_code = report("bench echo", bench_echo(*echoed)); });
 }
 
 }  // namespace tollgate::apps

@@ -19,4 +19,12 @@ struct BenchRulesOptions {
 };
 Status bench_rules(const BenchRulesOptions& options);
 
+struct BenchEchoOptions {
+    std::string input;
+    std::uint64_t events = 95'720;
+    std::size_t connections = 32;
+};
+// Sends the bodies of `input` flat out to an echo server that does nothing else.
+Status bench_echo(const BenchEchoOptions& options);
+
 }  // namespace tollgate::apps

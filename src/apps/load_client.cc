@@ -231,8 +231,8 @@ void Connection::read() {
                      });
 }
 
-// A kept connection that ends before any byte of the answer was closed by the server while idle: the
-// request goes once more on a new one (RFC 9112, 9.5; an event_id makes it safe).
+// A kept connection that ends before any byte of the answer was closed by the server while idle:
+// the request goes once more on a new one (RFC 9112, 9.5; an event_id makes it safe).
 void Connection::fail(const boost::system::error_code& error) {
     boost::system::error_code ignored;
     (void)stream_.socket().close(ignored);

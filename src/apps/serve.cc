@@ -45,8 +45,6 @@ Status serve(const ServeOptions& options) {
     }
     if (!options.admin_listen.empty()) {
         config.server.admin_listen = options.admin_listen;
-    } else if (config.server.admin_listen.empty()) {
-        config.server.admin_listen = "127.0.0.1:0";
     }
     TG_TRY(const auto valid, server::validate(config.server));
     (void)valid;

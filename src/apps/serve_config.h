@@ -19,7 +19,8 @@ struct ServeConfig {
 
 // [server] as server::properties() says; [store] journal_capacity, block_cache_mb; [windows]
 // memory_mb, max_events_per_key, max_scan_rows; [pipeline] max_in_flight, max_tenants,
-// idempotency_entries, max_parked_outcomes, retention_days, snapshot_every_s. Unknown keys are refused by name; values out of range with the range.
+// idempotency_entries, max_parked_outcomes, retention_days, snapshot_every_s. Unknown keys are
+// refused by name; values out of range with the range.
 Result<ServeConfig> read_serve_config(const std::string& path);
 
 // The file that would give this configuration.

@@ -274,4 +274,13 @@ void windows_of(const Expr& expr, std::vector<std::uint32_t>& out) {
     }
 }
 
+void slots_of(const Expr& expr, std::vector<std::uint32_t>& out) {
+    if (expr.kind == ExprKind::kSlot) {
+        out.push_back(expr.ref);
+    }
+    for (const ExprPtr& arg : expr.args) {
+        slots_of(*arg, out);
+    }
+}
+
 }  // namespace tollgate

@@ -20,5 +20,7 @@ void remap(Expr& expr, const std::vector<std::uint32_t>& windows,
 
 // Every window that the tree reads, inlined kept numbers included.
 void windows_of(const Expr& expr, std::vector<std::uint32_t>& out);
+// The slots of stored events it reads, likewise.
+void slots_of(const Expr& expr, std::vector<std::uint32_t>& out);
 
 }  // namespace tollgate

@@ -70,6 +70,7 @@ class PackCompiler {
     void place_slots(std::vector<std::uint32_t>& slot_map);
     void place_keys(std::vector<std::uint32_t>& key_map);
     void assemble_plan();
+    void check_kept_current(const Draft& draft);
     void mark_feeders();
     std::string identity_of(std::size_t window) const;
     void sign_plan();

@@ -63,6 +63,7 @@ void PackCompiler::check_windows() {
     }
     for (std::size_t i = 0; i < windows_.size(); ++i) {
         check_where(i);
+        check_kept_current(windows_[i]);
     }
     order_windows();
 }
@@ -294,6 +295,32 @@ void PackCompiler::check_where(std::size_t index) {
     }
 }
 
+// A kept number is computed after the windows: the current event has none yet, and leaving it out
+// without a word would make the window smaller than it says.
+void PackCompiler::check_kept_current(const Draft& draft) {
+    if (!draft.def.include_current) {
+        return;
+    }
+    std::vector<std::uint32_t> slots;
+    if (draft.def.slot) {
+        slots.push_back(*draft.def.slot);
+    }
+    if (draft.where) {
+        slots_of(*draft.where, slots);
+    }
+    for (const std::uint32_t slot : slots) {
+        if (symbols_.slots[slot].kind == RowSlot::Kind::kKept) {
+            report_.error(draft.ast->name.span,
+                          {"current",
+                           "the window " + draft.def.name + " reads the kept number " +
+                               symbols_.keeps[symbols_.slots[slot].keep].name +
+                               ", which the current event does not have yet",
+                           "say excluding current"});
+            return;
+        }
+    }
+}
+
 void PackCompiler::order_windows() {
     std::vector<std::uint8_t> state(windows_.size(), 0);
     std::vector<std::uint32_t> path;
@@ -465,6 +492,7 @@ void PackCompiler::assemble_plan() {
         const ExprPtr tree = clone(*symbols_.keeps[i].tree);
         KeepDef keep;
         keep.name = symbols_.keeps[i].name;
+        keep.text = to_text(*symbols_.keeps[i].tree);
         keep.line = report_.line_of(keeps_[i].ast->name.span);
         keep.program = compiled(*tree, keeps_[i].ast->name);
         plan.keeps.push_back(std::move(keep));

@@ -50,6 +50,14 @@ Named windows_of(const PolicyPack& pack) {
     return out;
 }
 
+Named keeps_of(const PolicyPack& pack) {
+    Named out;
+    for (const KeepDef& keep : pack.rules->plan.keeps) {
+        out.emplace(keep.name, keep.text);
+    }
+    return out;
+}
+
 Named rulesets_of(const PolicyPack& pack) {
     Named out;
     for (const Ruleset& r : pack.rules->rulesets) {
@@ -140,6 +148,7 @@ std::string diff_packs(const PolicyPack& before, const PolicyPack& after) {
     diff_named(out, "ruleset", rulesets_of(before), rulesets_of(after));
     diff_named(out, "rule", rules_of(before), rules_of(after));
     diff_named(out, "window", windows_of(before), windows_of(after));
+    diff_named(out, "kept number", keeps_of(before), keeps_of(after));
     diff_lists(out, before, after);
     diff_keys(out, before, after);
     diff_named(out, "file", other_files(before), other_files(after));

@@ -167,6 +167,21 @@ TEST(LoadPack, RefusesWholeWithEveryFinding) {
     EXPECT_EQ(found[0].message, "timeouts.model_ms 0 is outside 1 to 1000");
 }
 
+TEST(DiffPacks, NamesAKeptNumberWhoseFormulaChanged) {
+    PackFiles files = small_pack();
+    files["rules/card.rules"] += R"(window avg_1d avg(amount) by account_id over 1d excluding current
+keep jump = amount / avg_1d
+window big count() by account_id over 1d excluding current where jump > 5
+rule R050 "jumps" severity low owner "ops"
+  review if big >= 3
+  reason "three jumps"
+)";
+    const auto before = load(files);
+    std::string& rules = files["rules/card.rules"];
+    rules.replace(rules.find("keep jump = amount"), 18, "keep jump = 2 * amount");
+    EXPECT_EQ(diff_packs(*before, *load(files)), "kept number jump changed\n");
+}
+
 TEST(DiffPacks, NamesWhatWasAddedRemovedAndChanged) {
     const auto before = load(small_pack());
     EXPECT_EQ(diff_packs(*before, *load(small_pack())), "");

@@ -152,8 +152,7 @@ Sealed make_assessment_record(const RecordInput& input, const SaltFn& salts) {
     rule_results(out, input.rules, *pack.rules);
     text_or_null(out, "fault", input.fault);
     out.key("probability_bits");
-    input.probability ? out.whole(std::bit_cast<std::uint32_t>(*input.probability))
-                      : out.null();
+    input.probability ? out.whole(std::bit_cast<std::uint32_t>(*input.probability)) : out.null();
     number_or_null(out, "limit_sequence", input.limit_sequence);
     number_or_null(out, "block_sequence", input.block_sequence);
     out.key("decision");

@@ -38,6 +38,7 @@ enum class WindowFn : std::uint8_t {
 struct KeepDef {
     std::string name;
     std::unique_ptr<Program> program;
+    std::string text;  // its formula, names as written
     int line = 0;
 };
 

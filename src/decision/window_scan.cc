@@ -87,7 +87,7 @@ Selection select(const WindowDef& window, const ScanInput& input, ScanScratch& s
                         ? 0
                         : std::min(out.end, input.log->first_after(until - window.span.count()));
     }
-    const bool include = window.include_current && window.delay.count() == 0;
+    const bool include = window.include_current && window.delay.count() == 0 && input.has_current;
     if (window.where == nullptr) {
         out.current = include ? scratch.current.data() : nullptr;
         if (window.last_n > 0) {

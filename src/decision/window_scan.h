@@ -37,6 +37,7 @@ struct ScanInput {
     std::int64_t at = 0;               // its time, us
     std::uint64_t arrival = 0;
     std::int64_t complete_from = INT64_MIN;  // events up to this time may be missing
+    bool has_current = true;                 // false: windows leave it out even when it is included
 };
 
 // The window's value; `scratch.current` holds the event's own row. noexcept but for memory.

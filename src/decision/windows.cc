@@ -151,7 +151,7 @@ void WindowStore::Impl::touch(const EventKeys& keys, EventTime at, bool create, 
 }
 
 void WindowStore::Impl::compute(const WindowPlan& p, const WindowEvent& event,
-                                const EvalInput& input, const Touched& touched, bool keeps_only,
+                                const EvalInput& input, const Touched& touched, RecordMode mode,
                                 WindowValues& out) {
     ScanScratch& scratch = scratch_of_thread();
     scratch.work_left = limits.max_scan_rows;
@@ -164,11 +164,12 @@ void WindowStore::Impl::compute(const WindowPlan& p, const WindowEvent& event,
                    .event = &reading,
                    .at = to_micros(event.at),
                    .arrival = event.arrival,
-                   .complete_from = complete_from.load(std::memory_order_relaxed)};
+                   .complete_from = complete_from.load(std::memory_order_relaxed),
+                   .has_current = mode != RecordMode::kPeek};
     for (std::size_t i = 0; i < p.windows.size(); ++i) {
         const WindowDef& window = p.windows[i];
         const auto spec = static_cast<std::size_t>(window.key);
-        const bool wanted = !keeps_only || window.feeds_keep;
+        const bool wanted = mode != RecordMode::kImport || window.feeds_keep;
         if (wanted && touched.present[spec] && touched.readable[spec]) {
             scan.log = touched.by_spec[spec] == nullptr ? nullptr : &touched.by_spec[spec]->log;
             out.values[i] = scan_window(window, scan, scratch);
@@ -218,12 +219,13 @@ void WindowStore::assess(const WindowPlan& plan, const EventKeys& keys, const Wi
                          const EvalInput& input, RecordMode mode, WindowValues& out) noexcept {
     const Impl::ShardLocks locks(*impl_, keys);
     Impl::Touched touched;
-    impl_->touch(keys, event.at, mode != RecordMode::kReadOnly, touched, out);
+    const bool records = mode != RecordMode::kReadOnly && mode != RecordMode::kPeek;
+    impl_->touch(keys, event.at, records, touched, out);
     fill_row(plan.layout, event, input, scratch_of_thread().current);
     if (mode != RecordMode::kLoad) {
-        impl_->compute(plan, event, input, touched, mode == RecordMode::kImport, out);
+        impl_->compute(plan, event, input, touched, mode, out);
     }
-    if (mode != RecordMode::kReadOnly) {
+    if (records) {
         impl_->record(plan, keys, event, touched, out);
     }
 }

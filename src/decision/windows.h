@@ -56,6 +56,7 @@ struct WindowValues {
 enum class RecordMode : std::uint8_t {
     kRecord,    // compute, then record
     kReadOnly,  // compute only (too late, or a preview)
+    kPeek,      // compute only, as the key stands: no current event, whatever a window includes
     kLoad,      // record only (recovery, import): `kept` gives the named numbers of the time
     kImport,    // compute what kept numbers need and those, then record
 };

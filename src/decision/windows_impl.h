@@ -112,7 +112,7 @@ struct WindowStore::Impl {
     void touch(const EventKeys& keys, EventTime at, bool create, Touched& touched,
                WindowValues& out);
     void compute(const WindowPlan& p, const WindowEvent& event, const EvalInput& input,
-                 const Touched& touched, bool keeps_only, WindowValues& out);
+                 const Touched& touched, RecordMode mode, WindowValues& out);
     void record(const WindowPlan& p, const EventKeys& keys, const WindowEvent& event,
                 const Touched& touched, const WindowValues& values);
 

@@ -108,8 +108,8 @@ void Pipeline::Impl::change_account(const std::string& tenant_name, AccountChang
         reply);
 }
 
-// Limits, block and the windows kept by this account alone, as an event at the stream clock's now
-// would read them.
+// Limits, block and the windows kept by this account alone, as they stand at the stream clock's
+// now.
 void Pipeline::Impl::get_account(const std::string& tenant_name, const std::string& account_id,
                                  ReplyFn reply) {
     Tenant* tenant = find_tenant(tenant_name);
@@ -140,7 +140,7 @@ void Pipeline::Impl::get_account(const std::string& tenant_name, const std::stri
                             .now = probe.occurred_at};
             tenant->windows->assess(plan, keys,
                                     {.at = probe.occurred_at, .arrival = tenant->next_arrival},
-                                    input, RecordMode::kReadOnly, values);
+                                    input, RecordMode::kPeek, values);
             std::string body;
             JsonWriter out(body);
             out.begin_object();

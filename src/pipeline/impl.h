@@ -125,6 +125,7 @@ struct Pipeline::Impl {
     EventTime trusted_wall();
     void snapshot(Tenant& tenant, std::function<void(Status)> done);
     void keep_house(Tenant& tenant);
+    void report_process();
     void report_windows(const Tenant& tenant);
     void forget_keys(const std::string& name, std::vector<WindowStore::KeyRef> gone);
     Result<bool> forget_other_rows(const std::string& name, const std::string& signature);

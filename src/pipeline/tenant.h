@@ -78,12 +78,13 @@ struct Tenant {
     std::uint64_t next_change = 1;         // account changes
     std::map<std::string, PackPtr> packs;  // every pack that a stored record may name, by hash
     bool snapshot_running = false;
-    std::uint64_t parked = 0;    // outcomes waiting for their event
-    std::int64_t kept_day = -1;  // UTC day of the last retention run
+    std::uint64_t parked = 0;       // outcomes waiting for their event
+    std::int64_t kept_day = -1;     // UTC day of the last retention run
+    std::uint64_t house_retry = 0;  // upkeep tick before which a failed one is not tried again
     // Event ids from admission until their write is confirmed.
     std::unordered_map<std::string, PendingEvent> pending;
-    // (seq, arrival) of decisions submitted since the snapshot's floor, in order of seq: the log must
-    // be replayed from the first whose arrival is not below it. Pruned once a second.
+    // (seq, arrival) of decisions submitted since the snapshot's floor, in order of seq: the log
+    // must be replayed from the first whose arrival is not below it. Pruned once a second.
     std::deque<std::pair<std::uint64_t, std::uint64_t>> submitted;
     std::size_t undecided = 0;  // flights that hold a pack and have not read the windows yet
     bool rebuilding = false;    // activation in progress: recorded events also go to `tail`

@@ -18,6 +18,8 @@ constexpr auto kUpkeepEvery = std::chrono::seconds(1);
 constexpr std::size_t kSnapshotChunk = 64;  // keys a write, at the most
 constexpr std::size_t kChunkBytes = 128U << 10U;
 constexpr std::size_t kPacedBytesPerSecond = 16U << 20U;
+constexpr std::uint64_t kHouseRetryTicks = 60;  // seconds before a failed retention run again
+constexpr std::uint64_t kDiskTicks = 30;
 constexpr std::uint64_t kReportTicks = 5;  // seconds between reports of the windows' memory
 constexpr std::size_t kErasedChunk = 1'000;
 constexpr std::size_t kSweptKeys = 2'048;  // a second: under half a millisecond of the loop
@@ -61,8 +63,23 @@ void Pipeline::Impl::schedule_upkeep() {
                 snapshot(tenant, [](const Status&) {});
             }
         }
+        if (upkeep_ticks % kReportTicks == 0) {
+            report_process();
+        }
         schedule_upkeep();
     });
+}
+
+void Pipeline::Impl::report_process() {
+    metrics.gauge("tollgate_log_lines_lost", "Log lines that the full ring could not take.")
+        .set(static_cast<double>(log_dropped()));
+    std::function<void()> job = [this] {
+        metrics.gauge("tollgate_store_disk_bytes", "Size of the data folder's files.")
+            .set(static_cast<double>(store.disk_bytes()));
+    };
+    if (upkeep_ticks % kDiskTicks == 0) {
+        (void)work.try_push(job);
+    }
 }
 
 // Windows of one key share its stored events, so memory is told by key.
@@ -91,7 +108,7 @@ void Pipeline::Impl::report_windows(const Tenant& tenant) {
 // Once a day: notes how far the log is, drops what is no longer kept.
 void Pipeline::Impl::keep_house(Tenant& tenant) {
     const std::int64_t today = day_of(trusted_wall());
-    if (tenant.kept_day == today) {
+    if (tenant.kept_day == today || upkeep_ticks < tenant.house_retry) {
         return;
     }
     const PolicyPack& pack = *tenant.pack;
@@ -120,7 +137,12 @@ void Pipeline::Impl::keep_house(Tenant& tenant) {
                        {"records", static_cast<std::int64_t>(dropped->records)},
                        {"event_ids", static_cast<std::int64_t>(dropped->event_ids)}});
         }
-        loop.post([owner, complete_from, gone = parked ? *parked : 0] {
+        const bool done = marked && dropped && parked && complete_from;
+        loop.post([this, owner, done, complete_from, gone = parked ? *parked : 0] {
+            if (!done) {
+                owner->kept_day = -1;
+                owner->house_retry = upkeep_ticks + kHouseRetryTicks;
+            }
             if (complete_from) {
                 owner->windows->set_complete_from(*complete_from);
             }

@@ -15,8 +15,8 @@ namespace tollgate::server {
 // Defaults and bounds are in properties(); this struct only holds the values.
 struct ServerConfig {
     std::string listen = "127.0.0.1:8080";
-    std::string admin_listen;  // empty: no admin listener
-    std::string tls_cert;      // PEM files; both or none
+    std::string admin_listen = "127.0.0.1:0";  // empty: no admin listener
+    std::string tls_cert;                      // PEM files; both or none
     std::string tls_key;
     std::uint64_t max_connections = 10'000;
     std::uint64_t max_body_bytes = 1U << 20;

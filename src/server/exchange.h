@@ -43,6 +43,7 @@ struct Exchange {
     RequestHead head;
     const Route* route = nullptr;  // nullptr: none matched
     std::string tenant;            // from the key
+    bool is_admin = false;         // the key has the scope admin
     std::string key_id;
     std::string id;                       // the path's {id}
     std::chrono::microseconds budget{0};  // X-Deadline-Ms; 0: the policy's

@@ -177,6 +177,7 @@ void Handlers::authorize(Exchange& exchange) const {
         return;
     }
     exchange.tenant = key->tenant;
+    exchange.is_admin = has_scope(key->scopes, Scope::kAdmin);
     exchange.key_id = key->id;
 }
 
@@ -284,7 +285,7 @@ void Handlers::handle_public(Exchange& exchange, Responder respond) {
             return respond(std::move(out));
         }
         case RouteId::kMetrics:
-            return render_metrics(respond);
+            return render_metrics(exchange, respond);
         default:
             break;
     }
@@ -313,9 +314,15 @@ void Handlers::ready(Responder respond) const {
     respond(std::move(out));
 }
 
-void Handlers::render_metrics(Responder respond) {
-    const bool queued = parts_.worker.post([this, respond] {
-        parts_.loop.post([respond, text = parts_.metrics.render()]() mutable {
+// A key without the scope admin sees the process's figures and its own tenant's.
+void Handlers::render_metrics(const Exchange& exchange, Responder respond) {
+    const std::string tenant = exchange.is_admin ? std::string() : exchange.tenant;
+    const bool queued = parts_.worker.post([this, tenant, respond] {
+        std::string rendered = parts_.metrics.render();
+        if (!tenant.empty()) {
+            rendered = metrics_of_tenant(rendered, tenant);
+        }
+        parts_.loop.post([respond, text = std::move(rendered)]() mutable {
             Response out;
             out.content_type = "text/plain; version=0.0.4; charset=utf-8";
             out.body = std::move(text);

@@ -56,7 +56,7 @@ class Handlers {
     void handle_admin(Exchange& exchange, Responder respond);
     void upload_policy(Exchange& exchange, Responder respond);
     void ready(Responder respond) const;
-    void render_metrics(Responder respond);
+    void render_metrics(const Exchange& exchange, Responder respond);
     void faults(const Exchange& exchange, Responder respond);
 
     HandlerParts parts_;
@@ -67,6 +67,8 @@ class Handlers {
 Response response_of(Answer&& answer);
 // {"files":{"policy.toml":"...","rules/card.rules":"..."}} -> its files. At most 1,000.
 Result<PolicyFiles> parse_policy_upload(std::string_view json, std::size_t max_bytes);
+// Prometheus text without the series of other tenants. A tenant's name needs no escapes (keys.h).
+std::string metrics_of_tenant(std::string_view text, std::string_view tenant);
 // The switches as JSON, and setting those that a JSON object names; kBadInput names an unknown one.
 std::string faults_json(const FaultSwitches& faults);
 Status set_faults(FaultSwitches& faults, std::string_view json);

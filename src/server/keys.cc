@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "text/json_writer.h"
@@ -170,6 +171,10 @@ Result<CreatedKey> create_key(const std::string& data_dir, const NewKey& wanted,
         return Error{Fault::kBadInput, "expires is not in the future"};
     }
     const std::string path = key_file(data_dir);
+    std::error_code code;
+    if (std::filesystem::create_directories(data_dir, code)) {  // keys may come before the server
+        std::filesystem::permissions(data_dir, std::filesystem::perms::owner_all, code);
+    }
     const FileLock lock(path + ".lock");
     if (!lock.held()) {
         return Error{Fault::kInternal, "cannot lock " + path + ".lock"};

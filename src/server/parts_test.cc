@@ -13,6 +13,7 @@
 #include "server/batch.h"
 #include "server/config.h"
 #include "server/error_map.h"
+#include "server/handlers.h"
 #include "server/keys.h"
 #include "server/request_parser.h"
 #include "server/routes.h"
@@ -25,6 +26,15 @@ struct Body final : BodySink {
     std::string text;
     void on_body(std::string_view bytes) override { text += bytes; }
 };
+
+TEST(MetricsOfTenant, LeavesOtherTenantsOut) {
+    const std::string text =
+        "# HELP a b\n# TYPE a counter\na{tenant=\"bank\"} 1\na{tenant=\"banker\"} 2\n"
+        "b{key=\"x\",tenant=\"bank\"} 3\nb{key=\"x\",tenant=\"other\"} 4\nc 5\n";
+    EXPECT_EQ(metrics_of_tenant(text, "bank"),
+              "# HELP a b\n# TYPE a counter\na{tenant=\"bank\"} 1\n"
+              "b{key=\"x\",tenant=\"bank\"} 3\nc 5\n");
+}
 
 TEST(RequestParser, GivesTheSameWhereverTheBytesAreCut) {
     const std::string bytes =

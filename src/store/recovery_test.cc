@@ -283,6 +283,18 @@ TEST(StoreRecovery, DamageBeforeTheEndIsRefusedByName) {
     }
 }
 
+// Each record passes its checksum, so only their order tells: RocksDB alone ends the process here.
+TEST(StoreRecovery, RecordsThatAreThereTwiceAreRefusedAndCrashNothing) {
+    const CrashedFolder crashed;
+    const std::string& log = crashed.log();
+    for (const bool read_only : {true, false}) {
+        const Seams seams = crashed.restore(log + log);
+        const Opened opened = open_and_look(seams, read_only);
+        ASSERT_TRUE(opened.error);
+        EXPECT_EQ(opened.error->fault, Fault::kCorrupt) << opened.error->message;
+    }
+}
+
 TEST(StoreRecovery, FlippedBytesAreRefusedOrLeaveAPrefix) {
     const CrashedFolder crashed;
     std::mt19937 random(11);

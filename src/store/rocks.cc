@@ -43,7 +43,10 @@ Status prepare_folder(const StoreOptions& options) {
         }
         return ok();
     }
-    std::filesystem::create_directories(options.path, code);
+    const bool made = std::filesystem::create_directories(options.path, code);
+    if (made) {  // events and personal values: nobody else's to read
+        std::filesystem::permissions(options.path, std::filesystem::perms::owner_all, code);
+    }
     if (code) {
         return Error{Fault::kInternal,
                      "data folder '" + options.path + "' cannot be made: " + code.message()};
@@ -74,7 +77,8 @@ Result<std::unique_ptr<Rocks>> Rocks::open(const StoreOptions& options) {
         seams.files ? seams.files : rocksdb::FileSystem::Default(), seams.file_fault));
     bound_background_threads(*out->env_);
     const auto log = std::make_shared<RocksLog>();
-    const auto database = database_options(options, out->env_.get(), log);
+    auto database = database_options(options, out->env_.get(), log);
+    database.wal_filter = &out->wal_order_;
     const auto families = family_options(options);
     std::vector<rocksdb::ColumnFamilyHandle*> handles;
     rocksdb::DB* raw = nullptr;

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "store/store.h"
+#include "store/wal_order.h"
 
 namespace tollgate::store {
 
@@ -46,6 +47,7 @@ class Rocks {
     Rocks() = default;
 
     std::unique_ptr<rocksdb::Env> env_;  // outlives db_
+    WalOrder wal_order_;                 // likewise
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<rocksdb::ColumnFamilyHandle*> families_;  // in order of Family; owned by db_
     std::atomic<bool> unlogged_{false};
