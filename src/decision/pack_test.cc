@@ -169,7 +169,8 @@ TEST(LoadPack, RefusesWholeWithEveryFinding) {
 
 TEST(DiffPacks, NamesAKeptNumberWhoseFormulaChanged) {
     PackFiles files = small_pack();
-    files["rules/card.rules"] += R"(window avg_1d avg(amount) by account_id over 1d excluding current
+    files["rules/card.rules"] +=
+        R"(window avg_1d avg(amount) by account_id over 1d excluding current
 keep jump = amount / avg_1d
 window big count() by account_id over 1d excluding current where jump > 5
 rule R050 "jumps" severity low owner "ops"
