@@ -99,6 +99,15 @@ class Driver {
         });
     }
 
+    void wait_until_due() {
+        timer_.expires_at(upcoming_.scheduled);
+        timer_.async_wait([this](const boost::system::error_code& error) {
+            if (!error) {
+                pull();
+            }
+        });
+    }
+
     // Hands what is due to connections; waits for the next due time.
     void pull() {
         while (!ended_) {
@@ -117,12 +126,7 @@ class Driver {
                 }
                 upcoming_.scheduled = now;
             } else if (upcoming_.scheduled > now) {
-                timer_.expires_at(upcoming_.scheduled);
-                timer_.async_wait([this](const boost::system::error_code& error) {
-                    if (!error) {
-                        pull();
-                    }
-                });
+                wait_until_due();
                 return;
             }
             have_ = false;
