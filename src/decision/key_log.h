@@ -68,7 +68,10 @@ class KeyLog {
     struct KnownLabel {
         std::int64_t known_at = 0;
         Label label = Label::kNone;
-        friend auto operator<=>(const KnownLabel&, const KnownLabel&) = default;
+        friend bool operator==(const KnownLabel&, const KnownLabel&) = default;
+        friend bool operator<(const KnownLabel& a, const KnownLabel& b) {
+            return a.known_at != b.known_at ? a.known_at < b.known_at : a.label < b.label;
+        }
     };
     std::vector<KnownLabel> labels_of(const std::uint64_t* row) const;
 

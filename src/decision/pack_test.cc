@@ -38,6 +38,7 @@ std::vector<std::string> codes(PackFiles files, EventTime now = {}) {
     std::vector<Diagnostic> found;
     (void)load_pack(std::move(files), found, now);
     std::vector<std::string> out;
+    out.reserve(found.size());
     for (const Diagnostic& d : found) {
         out.push_back(d.code);
     }
@@ -54,7 +55,7 @@ class Folder : public ::testing::Test {
         fs::remove_all(path_);
         fs::create_directories(path_);
     }
-    ~Folder() override { fs::remove_all(path_); }
+    void TearDown() override { fs::remove_all(path_); }
     void write(const std::string& name, const std::string& content) const {
         fs::create_directories((path_ / name).parent_path());
         std::ofstream(path_ / name, std::ios::binary) << content;

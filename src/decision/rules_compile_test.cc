@@ -178,7 +178,8 @@ TEST(RuleCompiler, DepthIsBounded) {
     EXPECT_NE(message(std::string(70, '(') + "n > 1" + std::string(70, ')'), "too-deep"), "");
     std::string nots = "n > 1";
     for (int i = 0; i < 70; ++i) {
-        nots = "not (" + nots + ")";
+        nots.insert(0, "not (");
+        nots += ")";
     }
     EXPECT_NE(message(nots, "too-deep"), "");
     std::string sum = "n";
