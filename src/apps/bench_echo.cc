@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -14,6 +13,7 @@
 #include "apps/bench.h"
 #include "apps/cli.h"
 #include "apps/load_client.h"
+#include "apps/replay_report.h"
 #include "apps/traffic_feed.h"
 #include "base/time.h"
 #include "server/echo.h"
@@ -123,15 +123,11 @@ Status bench_echo(const BenchEchoOptions& options) {
     (void)ran;
     const double seconds = std::chrono::duration<double>(Steady::now() - began).count();
     const double rate = static_cast<double>(bodies.size()) / seconds;
-    std::sort(micros.begin(), micros.end());
-    const auto at = [&micros](double q) {
-        const auto rank = static_cast<std::size_t>(q * static_cast<double>(micros.size()));
-        return static_cast<double>(micros[std::min(rank, micros.size() - 1)]) / 1e3;
-    };
+    const Percentiles ms = percentiles_of(micros, 1e3);
     (void)std::printf(
         "Bare Beast echo of the same bodies, %zu connections: %zu requests in %.1f s (%.1f/s), %zu "
         "failed; ms p50 %.2f  p99 %.2f  p99.9 %.2f\n",
-        options.connections, bodies.size(), seconds, rate, failed, at(0.5), at(0.99), at(0.999));
+        options.connections, bodies.size(), seconds, rate, failed, ms.p50, ms.p99, ms.p999);
     return failed == 0 ? ok() : Status(Error{Fault::kInternal, "bench echo: requests failed"});
 }
 

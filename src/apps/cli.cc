@@ -223,4 +223,13 @@ Status write_file(const std::string& path, std::string_view content) {
     return written && closed ? ok() : Status(system_error(path));
 }
 
+Result<std::optional<EventTime>> moment_of(std::string_view field, const std::string& text) {
+    if (text.empty()) {
+        return std::optional<EventTime>();
+    }
+    TG_TRY(const EventTime at,
+           parse_rfc3339(field, text.size() == 10 ? text + "T00:00:00Z" : text));
+    return std::optional<EventTime>(at);
+}
+
 }  // namespace tollgate::apps

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -61,6 +62,10 @@ class LineWriter {
     explicit LineWriter(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
+
+// An option's moment, "2018-08-08" (its midnight, UTC) or RFC 3339; empty: none. `field` names it
+// in the error.
+Result<std::optional<EventTime>> moment_of(std::string_view field, const std::string& text);
 
 // The whole of a small file (at most `max_bytes`); kNotFound, kTooLarge.
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes);

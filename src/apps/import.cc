@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/cli.h"
 #include "apps/commands.h"
 #include "apps/line_reader.h"
 #include "apps/open_pack.h"
@@ -127,12 +128,7 @@ Result<bool> is_handbook(const std::string& path) {
 }
 
 Status run_import(const ImportOptions& options) {
-    std::optional<EventTime> until;
-    if (!options.until.empty()) {
-        TG_TRY(until,
-               parse_rfc3339("--until", options.until.size() == 10 ? options.until + "T00:00:00Z"
-                                                                   : options.until));
-    }
+    TG_TRY(const std::optional<EventTime> until, moment_of("--until", options.until));
     TG_TRY(const bool handbook, is_handbook(options.input));
     TG_TRY(const auto pack, open_pack(options.policy));
     FaultSwitches faults;

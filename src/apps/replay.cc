@@ -23,15 +23,6 @@ struct ReplayCommand {
     bool lockstep = false;
 };
 
-Result<std::optional<EventTime>> time_of(std::string_view field, const std::string& text) {
-    if (text.empty()) {
-        return std::optional<EventTime>();
-    }
-    TG_TRY(const EventTime at,
-           parse_rfc3339(field, text.size() == 10 ? text + "T00:00:00Z" : text));
-    return std::optional<EventTime>(at);
-}
-
 Status check_range(std::string_view name, double value, double least, double most) {
     if (value >= least && value <= most) {
         return ok();
@@ -60,8 +51,8 @@ Status check_load(const ReplayOptions& options) {
 
 Result<ReplayReport> run(ReplayCommand& command) {
     ReplayOptions& options = command.options;
-    TG_TRY(options.feed.from, time_of("--from", command.from));
-    TG_TRY(options.feed.until, time_of("--until", command.until));
+    TG_TRY(options.feed.from, moment_of("--from", command.from));
+    TG_TRY(options.feed.until, moment_of("--until", command.until));
     options.feed.outcomes = !command.no_outcomes;
     if (command.feedback_delay_s >= 0.0) {
         TG_TRY([[maybe_unused]] const auto in_range,

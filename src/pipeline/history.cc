@@ -38,6 +38,13 @@ std::vector<std::int64_t> kept_for(const PolicyPack& pack, const PolicyPack& fro
 
 }  // namespace
 
+PackByHash by_hash(std::map<std::string, PackPtr> packs) {
+    return [packs = std::move(packs)](const std::string& hash) {
+        const auto at = packs.find(hash);
+        return at == packs.end() ? PackPtr() : at->second;
+    };
+}
+
 const EventKeys& WindowLoader::keys(const Event& event) {
     fields_.resize(pack_.fields.size());
     fill_fields(event, pack_.fields, pack_.rates, pack_.zones, std::nullopt, fields_);

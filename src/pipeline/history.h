@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,6 +38,7 @@ class WindowLoader {
 };
 
 using PackByHash = std::function<PackPtr(const std::string& hash)>;
+PackByHash by_hash(std::map<std::string, PackPtr> packs);  // null for an unknown hash
 
 // One tenant's log into one window store. One thread.
 class HistoryReader {

@@ -36,6 +36,9 @@ struct Pipeline::Impl {
     Status recover_tenants();
     Status recover(Tenant& tenant);
     void newest_event(Tenant& tenant, EventTime at);
+    // An empty store that knows up to when the tenant's log may lack events. Any thread.
+    Result<std::shared_ptr<WindowStore>> make_windows(const std::string& name,
+                                                      const PolicyPack& pack) const;
     Status load_meta(Tenant& tenant);
     Status load_accounts(Tenant& tenant);
     Status load_keys(Tenant& tenant, std::uint64_t& replay_from);
@@ -82,7 +85,6 @@ struct Pipeline::Impl {
                        OutcomeLookup found, const ReplyFn& reply);
     bool is_parked_retry(const Tenant& tenant, const Outcome& outcome,
                          const OutcomeLookup& found) const;
-    static std::string outcome_key(char kind, const Outcome& outcome);
     void store_outcome(Tenant& tenant, const Outcome& outcome, std::string_view status,
                        const ReplyFn& reply);
     void unpark(Tenant& tenant, const std::string& event_id);
@@ -174,8 +176,8 @@ struct Pipeline::Impl {
         bool closed = false;
     };
     std::shared_ptr<Gate> gate = std::make_shared<Gate>();
-    Steady::time_point started;  // and the wall clock then
-    EventTime started_wall;
+    const Steady::time_point started;
+    const EventTime started_wall;
     bool drain_forced = false;
     Loop::TimerId drain_timer = 0;
     Loop::TimerId upkeep_timer = 0;

@@ -196,7 +196,7 @@ Status Importer::add(const Event& event, const std::optional<Outcome>& outcome) 
         JsonWriter out(impl.text);
         append_outcome(out, *outcome);
         impl.batch.puts.push_back({.family = store::Family::kOutcomes,
-                                   .key = Pipeline::Impl::outcome_key('e', *outcome),
+                                   .key = outcome_key('e', *outcome),
                                    .value = impl.text});
         impl.put_personal(label, tenant.next_seq++);
         ++impl.stats.outcomes;

@@ -92,11 +92,7 @@ void Pipeline::Impl::outcome_try(Tenant& tenant, Outcome outcome, ReplyFn reply,
             found.known = parse_known_event(**known);
         }
         if (found.known) {
-            auto event = read_stored_event(store, name, found.known->seq, *pack,
-                                           [&packs](const std::string& hash) {
-                                               const auto at = packs.find(hash);
-                                               return at == packs.end() ? PackPtr() : at->second;
-                                           });
+            auto event = read_stored_event(store, name, found.known->seq, *pack, by_hash(packs));
             if (event) {
                 found.event = std::move(*event);
             }
@@ -181,14 +177,6 @@ bool Pipeline::Impl::is_parked_retry(const Tenant& tenant, const Outcome& outcom
                                      const OutcomeLookup& found) const {
     return found.event.has_value() && tenant.parked > 0 && found.earlier == canonical(outcome) &&
            unparking.contains(outcome.outcome_id);
-}
-
-std::string Pipeline::Impl::outcome_key(char kind, const Outcome& outcome) {
-    std::string key(1, kind);
-    ByteWriter writer(key);
-    writer.bytes(outcome.event_id);
-    writer.bytes(outcome.outcome_id);
-    return key;
 }
 
 void Pipeline::Impl::store_outcome(Tenant& tenant, const Outcome& outcome, std::string_view status,

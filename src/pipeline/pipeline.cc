@@ -17,7 +17,9 @@ Pipeline::Impl::Impl(const PipelineOptions& o, PackPtr fallback, store::Store& s
       loop(l),
       metrics(m),
       faults(f),
-      model(seam) {
+      model(seam),
+      started(l.now()),
+      started_wall(l.wall()) {
     salts = options.virtual_time ? derived_salts("lockstep") : SaltFn(random_salt);
     const auto stage = [this](std::string_view name) {
         return metrics.histogram("tollgate_stage_seconds", "Time of one stage of an assessment.",

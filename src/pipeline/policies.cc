@@ -8,7 +8,6 @@
 #include "pipeline/impl.h"
 #include "pipeline/meta.h"
 #include "pipeline/rebase.h"
-#include "pipeline/retention.h"
 #include "text/json_writer.h"
 
 namespace tollgate::pipeline {
@@ -148,23 +147,18 @@ void Pipeline::Impl::rebuild_when_settled(Tenant& tenant, PackPtr pack, std::uin
     const std::map<std::string, PackPtr> packs = tenant.packs;
     std::function<void()> job = [this, owner = &tenant, name = tenant.name, pack, packs, before, by,
                                  reply] {
-        auto windows = std::make_shared<WindowStore>(pack->rules->plan, options.windows);
-        HistoryReader history(store, name, pack, *windows, [&packs](const std::string& hash) {
-            const auto at = packs.find(hash);
-            return at == packs.end() ? PackPtr() : at->second;
-        });
-        Status result = ok();
-        if (const auto complete_from = read_complete_from(store, name)) {
-            windows->set_complete_from(*complete_from);
-        } else {
-            result = complete_from.error();
-        }
-        Status read = !result ? result : store.read_log(name, 1, [&](const store::LogEntry& entry) {
-            result = history.apply(entry, before);
-            return result.has_value();
-        });
-        if (result && !read) {
-            result = read;
+        auto made = make_windows(name, *pack);
+        const std::shared_ptr<WindowStore> windows = made ? *made : nullptr;
+        Status result = made ? ok() : Status(made.error());
+        if (windows != nullptr) {
+            HistoryReader history(store, name, pack, *windows, by_hash(packs));
+            const Status read = store.read_log(name, 1, [&](const store::LogEntry& entry) {
+                result = history.apply(entry, before);
+                return result.has_value();
+            });
+            if (result && !read) {
+                result = read;
+            }
         }
         loop.post([this, owner, pack, windows, by, reply, result] {
             if (!result) {

@@ -83,11 +83,7 @@ class Dropper {
             ++dropped.event_ids;
             erase(bulk_, store::Family::kEvents, event.event_id);
         } else if (record && record->outcome) {
-            std::string key(1, 'e');
-            ByteWriter writer(key);
-            writer.bytes(record->outcome->event_id);
-            writer.bytes(record->outcome->outcome_id);
-            erase(bulk_, store::Family::kOutcomes, std::move(key));
+            erase(bulk_, store::Family::kOutcomes, outcome_key('e', *record->outcome));
         }
         return bulk_.puts.size() >= kChunk ? write() : ok();
     }

@@ -81,6 +81,14 @@ std::optional<SnapshotMark> parse_snapshot_mark(std::string_view bytes) {
     return mark;
 }
 
+std::string outcome_key(char kind, const Outcome& outcome) {
+    std::string key(1, kind);
+    ByteWriter writer(key);
+    writer.bytes(outcome.event_id);
+    writer.bytes(outcome.outcome_id);
+    return key;
+}
+
 std::string be64_key(std::uint64_t number) {
     std::string key;
     ByteWriter(key).be64(number);

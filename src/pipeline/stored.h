@@ -43,6 +43,9 @@ struct SnapshotMark {
 std::string to_bytes(const SnapshotMark& mark);
 std::optional<SnapshotMark> parse_snapshot_mark(std::string_view bytes);
 
+// kOutcomes: 'e' of an event that came, 'p' parked.
+std::string outcome_key(char kind, const Outcome& outcome);
+
 std::string be64_key(std::uint64_t number);  // sorts as the number
 
 }  // namespace tollgate::pipeline

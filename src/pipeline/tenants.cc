@@ -84,6 +84,14 @@ PackPtr Pipeline::Impl::pack_named(Tenant& tenant, const std::string& hash) {
     return at == tenant.packs.end() ? nullptr : at->second;
 }
 
+Result<std::shared_ptr<WindowStore>> Pipeline::Impl::make_windows(const std::string& name,
+                                                                  const PolicyPack& pack) const {
+    TG_TRY(const std::int64_t complete_from, read_complete_from(store, name));
+    auto windows = std::make_shared<WindowStore>(pack.rules->plan, options.windows);
+    windows->set_complete_from(complete_from);
+    return windows;
+}
+
 Status Pipeline::Impl::recover_tenants() {
     TG_TRY(const auto names, store.tenants());
     for (const std::string& name : names) {
@@ -195,9 +203,7 @@ Status Pipeline::Impl::load_keys(Tenant& tenant, std::uint64_t& replay_from) {
         // there.
         log_event(Level::kWarn, "window_snapshot_unreadable",
                   {{"keys", static_cast<std::int64_t>(broken)}});
-        tenant.windows = std::make_shared<WindowStore>(tenant.pack->rules->plan, options.windows);
-        TG_TRY(const std::int64_t complete_from, read_complete_from(store, tenant.name));
-        tenant.windows->set_complete_from(complete_from);
+        TG_TRY(tenant.windows, make_windows(tenant.name, *tenant.pack));
         replay_from = 1;
     }
     if (!erased.puts.empty()) {
@@ -229,9 +235,7 @@ Status Pipeline::Impl::recover(Tenant& tenant) {
     (void)meta;
     (void)accounts;
     tenant.plan_owner = tenant.pack;
-    tenant.windows = std::make_shared<WindowStore>(tenant.pack->rules->plan, options.windows);
-    TG_TRY(const std::int64_t complete_from, read_complete_from(store, tenant.name));
-    tenant.windows->set_complete_from(complete_from);
+    TG_TRY(tenant.windows, make_windows(tenant.name, *tenant.pack));
     tenant.seen = std::make_unique<EventIndex>(options.idempotency_entries);
     TG_TRY(const std::uint64_t last, store.last_seq(tenant.name));
     tenant.next_seq = last + 1;

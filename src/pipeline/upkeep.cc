@@ -28,12 +28,7 @@ constexpr std::size_t kSweptKeys = 2'048;  // a second: under half a millisecond
 // The wall clock, but never more than a day ahead of what the steady clock says since the start: a
 // clock that is set wrong must not make stored events look old, because what is dropped stays gone.
 EventTime Pipeline::Impl::trusted_wall() {
-    const Steady::time_point now = loop.now();
-    if (started == Steady::time_point{}) {
-        started = now;
-        started_wall = loop.wall();
-    }
-    const Micros ran = std::chrono::duration_cast<Micros>(now - started);
+    const Micros ran = std::chrono::duration_cast<Micros>(loop.now() - started);
     return std::min(loop.wall(), started_wall + ran + kTrustedJump);
 }
 
@@ -41,7 +36,6 @@ void Pipeline::Impl::schedule_upkeep() {
     if (options.virtual_time) {
         return;
     }
-    (void)trusted_wall();
     upkeep_timer = loop.call_at(loop.now() + kUpkeepEvery, [this] {
         ++upkeep_ticks;
         const auto every = static_cast<std::uint64_t>(options.snapshot_every.count());
@@ -73,6 +67,10 @@ void Pipeline::Impl::schedule_upkeep() {
 void Pipeline::Impl::report_process() {
     metrics.gauge("tollgate_log_lines_lost", "Log lines that the full ring could not take.")
         .set(static_cast<double>(log_dropped()));
+    metrics
+        .gauge("tollgate_windows_memory_limit_bytes",
+               "Past it the keys longest unused move to the disk.")
+        .set(static_cast<double>(options.windows.memory_bytes));
     std::function<void()> job = [this] {
         metrics.gauge("tollgate_store_disk_bytes", "Size of the data folder's files.")
             .set(static_cast<double>(store.disk_bytes()));
@@ -96,10 +94,6 @@ void Pipeline::Impl::report_windows(const Tenant& tenant) {
         set("tollgate_window_keys_resident", "Keys whose events are in memory.", key.resident);
     }
     metrics
-        .gauge("tollgate_windows_memory_limit_bytes",
-               "Past it the keys longest unused move to the disk.")
-        .set(static_cast<double>(options.windows.memory_bytes));
-    metrics
         .gauge("tollgate_outcomes_waiting", "Parked outcomes whose event has not come.",
                {{"tenant", tenant.name}})
         .set(static_cast<double>(tenant.parked));
@@ -117,12 +111,8 @@ void Pipeline::Impl::keep_house(Tenant& tenant) {
     const std::int64_t last = options.retention_days == 0 ? -1 : today - days;
     const std::map<std::string, PackPtr> packs = tenant.packs;
     std::function<void()> job = [this, owner = &tenant, name = tenant.name, today, last, packs] {
-        const auto named = [&packs](const std::string& hash) {
-            const auto at = packs.find(hash);
-            return at == packs.end() ? PackPtr() : at->second;
-        };
         const Status marked = mark_day(store, name, today);
-        const auto dropped = drop_until(store, name, last, named);
+        const auto dropped = drop_until(store, name, last, by_hash(packs));
         const auto parked = drop_parked(store, name, today - kParkedDays);
         const auto complete_from = read_complete_from(store, name);
         for (const Status& done : {marked, dropped ? ok() : Status(dropped.error()),

@@ -176,3 +176,17 @@ def folder_hash(server, what):
 
 def assert_chain(server):
     tollgate.run("log", "verify", "--data", str(server.data), "--tenant", "bank-a")
+
+
+def assert_sigterm_ends_it(make_server, **fault):
+    """With a store that takes nothing the process still ends, and what was answered `os` before is there."""
+    server = make_server(files=pack(), arguments=["--enable-faults"], config="[server]\ndrain_timeout_ms = 1000\n")
+    before = server.client().assess(tollgate.event())
+    assert before.json["persisted"] == "os", before
+    server.faults(**fault)
+    assert server.client().assess(tollgate.event()).json["persisted"] == "memory"
+    try:
+        server.stop()  # patience covers the drain's second and the store's five
+    finally:
+        server.start()
+    assert stored_body(server.client(), before.json["id"]) == before.body

@@ -69,14 +69,4 @@ def test_with_the_model_worker_frozen_answers_keep_coming_and_readyz_names_it(ma
 
 
 def test_sigterm_with_the_store_frozen_ends_the_process_and_loses_nothing_stored(make_server):
-    server = make_server(files=_drill.pack(), arguments=["--enable-faults"],
-                         config="[server]\ndrain_timeout_ms = 1000\n")
-    before = server.client().assess(tollgate.event())
-    assert before.json["persisted"] == "os", before
-    server.faults(store_frozen=True)
-    assert server.client().assess(tollgate.event()).json["persisted"] == "memory"
-    try:
-        server.stop()  # patience covers the drain's second and the store's five
-    finally:
-        server.start()
-    assert _drill.stored_body(server.client(), before.json["id"]) == before.body
+    _drill.assert_sigterm_ends_it(make_server, store_frozen=True)

@@ -108,13 +108,4 @@ def test_an_event_that_the_journal_could_not_keep_counts_once_when_it_is_sent_ag
 
 
 def test_sigterm_on_a_full_disk_ends_the_process(make_server):
-    server = make_server(files=_drill.pack(), arguments=["--enable-faults"],
-                         config="[server]\ndrain_timeout_ms = 1000\n")
-    before = server.client().assess(tollgate.event())
-    server.faults(store_full=True)
-    assert server.client().assess(tollgate.event()).json["persisted"] == "memory"
-    try:
-        server.stop()  # patience covers the drain's second and the store's five
-    finally:
-        server.start()
-    assert _drill.stored_body(server.client(), before.json["id"]) == before.body
+    _drill.assert_sigterm_ends_it(make_server, store_full=True)
