@@ -32,7 +32,7 @@ TEST_LIBRARIES = ("gtest/", "gmock/", "benchmark/")
 
 INTRINSIC_HEADER = re.compile(r"^(?:imm|x86|amx|[a-z]mm|avx\w*|nmm|wmm)intrin\.h$|^arm_neon\.h$")
 INTRINSIC_USE = re.compile(r"\b(?:_mm(?:256|512)?_\w+|__m(?:128|256|512)[id]?|_tile_\w+|__builtin_ia32_\w+)\b")
-ISA_FOLDERS = ("kernels/avx2/", "kernels/avx512/", "kernels/amx/")
+ISA_FOLDERS = ("kernels/sse/", "kernels/avx2/", "kernels/avx512/", "kernels/amx/")
 
 STANDARD_OUTPUT = re.compile(
     r"\bstd::(?:cout|cerr|clog)\b|(?<![\w:.>])(?:std::)?(?:printf|puts|putchar|perror)\s*\("

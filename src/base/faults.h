@@ -16,6 +16,8 @@ struct FaultSwitches {
     std::atomic<bool> store_frozen{false};        // the commit thread stops taking work
     std::atomic<bool> worker_frozen{false};       // the model seam's worker stops answering
     std::atomic<std::int64_t> scorer_delay_us{0};  // each model answer takes this much longer
+    std::atomic<bool> encoder_crash{false};        // the encoder's lane dies at its next request
+    std::atomic<bool> encoder_nan{false};          // the encoder's scores are not numbers
     std::atomic<std::int64_t> clock_jump_us{0};    // added to the wall clock (stream clock "wall")
 };
 

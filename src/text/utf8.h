@@ -13,6 +13,9 @@ bool is_valid_utf8(std::string_view text) noexcept;
 // character count as one each.
 std::string_view truncate_utf8(std::string_view text, std::size_t max_bytes) noexcept;
 
+// Appends one character; `code` is at most U+10FFFF and no surrogate.
+void append_utf8(std::string& out, char32_t code);
+
 // `text` for a message: control characters and bytes that are no character as \xNN, a backslash
 // doubled; more than `max_bytes` of the result are cut at a character and end in "…" (whose three
 // bytes are counted, when max_bytes has room for them). Always valid UTF-8 on one line.
