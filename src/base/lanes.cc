@@ -11,10 +11,9 @@ namespace {
 // shorter than the gap between requests.
 constexpr int kSpins = 2000;
 
+// Tells the core that this is a wait, so that its other thread gets the ports.
 void relax() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
+    asm volatile("pause" ::: "memory");
 }
 
 }  // namespace

@@ -21,13 +21,14 @@ class TileFn {
   public:
     template <class F>
     // NOLINTNEXTLINE(google-explicit-constructor): a lambda is written where it is used.
-    TileFn(F& f)
-        : object_(&f), call_([](void* object, std::size_t tile, std::size_t worker) {
-              (*static_cast<F*>(object))(tile, worker);
-          }) {}
+    TileFn(F& f) : object_(&f), call_(&call<F>) {}
     void operator()(std::size_t tile, std::size_t worker) const { call_(object_, tile, worker); }
 
   private:
+    template <class F>
+    static void call(void* object, std::size_t tile, std::size_t worker) {
+        (*static_cast<F*>(object))(tile, worker);
+    }
     void* object_;
     void (*call_)(void*, std::size_t, std::size_t);
 };
