@@ -21,7 +21,7 @@ LIBRARIES = {
     "prometheus/": ["base/metrics"],
     "xxhash": ["base/"],
     "re2/": ["text/", "decision/"],
-    "unicode/": ["text/", "decision/"],
+    "unicode/": ["text/", "decision/", "model/"],
     "date/": ["base/", "decision/", "apps/"],
     "zstd": ["decision/", "apps/"],
 }

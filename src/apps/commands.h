@@ -19,6 +19,10 @@ void register_policy(CLI::App& app, int& exit_code);
 void register_rules(CLI::App& app, int& exit_code);
 void register_windows(CLI::App& app, int& exit_code);
 void register_log(CLI::App& app, int& exit_code);
+void register_features(CLI::App& app, int& exit_code);
+void register_model(CLI::App& app, int& exit_code);
+void register_tokenize(CLI::App& app, int& exit_code);
+void register_kernels(CLI::App& app, int& exit_code);
 void register_bench(CLI::App& app, int& exit_code);
 void register_version(CLI::App& app, int& exit_code);
 

@@ -25,6 +25,10 @@ int main(int argc, char** argv) {
     tollgate::apps::register_rules(app, exit_code);
     tollgate::apps::register_windows(app, exit_code);
     tollgate::apps::register_log(app, exit_code);
+    tollgate::apps::register_features(app, exit_code);
+    tollgate::apps::register_model(app, exit_code);
+    tollgate::apps::register_tokenize(app, exit_code);
+    tollgate::apps::register_kernels(app, exit_code);
     tollgate::apps::register_bench(app, exit_code);
     tollgate::apps::register_version(app, exit_code);
     try {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apps/commands.h"
+#include "apps/cpu.h"
 #include "apps/open_pack.h"
 #include "apps/serve_config.h"
 #include "base/faults.h"
@@ -13,6 +14,7 @@
 #include "base/metrics.h"
 #include "base/threads.h"
 #include "build_info.h"
+#include "pipeline/encoder_seam.h"
 #include "pipeline/pipeline.h"
 #include "server/asio_loop.h"
 #include "server/pipeline_service.h"
@@ -31,9 +33,53 @@ struct ServeOptions {
     std::string admin_listen;
     std::string policy;
     std::string log = "-";
+    std::string model;
+    std::string kernels;
+    std::string precision = "fp32";
     bool enable_faults = false;
     bool print_config = false;
 };
+
+// The encoder, warmed up, when one was asked for; says on the log what it is and what it takes.
+Result<std::unique_ptr<pipeline::EncoderSeam>> open_encoder(const ServeOptions& options,
+                                                            const ServeConfig& config,
+                                                            const PolicyPack& pack, LaneGate& gate,
+                                                            FaultSwitches& faults,
+                                                            Metrics& metrics) {
+    if (options.model.empty()) {
+        return std::unique_ptr<pipeline::EncoderSeam>();
+    }
+    for (const kernels::TableChoice& table : kernels::known_tables()) {
+        log_event(Level::kInfo, "kernel_table",
+                  {{"table", table.name},
+                   {"runs_here", table.table != nullptr},
+                   {"reason", std::string_view(table.reason)}});
+    }
+    TG_TRY(const kernels::KernelTable* table, kernels::choose_table(options.kernels));
+    TG_TRY(const Precision precision, precision_of(options.precision));
+    pipeline::EncoderSeamOptions seam{
+        .folder = options.model,
+        .encoder = {.precision = precision, .max_bytes = config.model_memory_mb << 20U},
+        .service = config.encoder};
+    seam.service.threads = config.model_threads != 0 ? config.model_threads : cpu_threads();
+    seam.service.probe_limit = pack.policy.timeouts.model;
+    TG_TRY(auto encoder, pipeline::EncoderSeam::open(seam, *table, gate, faults, metrics));
+    if (pack.encoder != nullptr) {
+        if (Status fits = pack.encoder->check(encoder->profile().buckets); !fits) {
+            return std::move(fits).error();
+        }
+    } else {
+        log_event(Level::kWarn, "pack_has_no_encoder_j2", {});
+    }
+    log_event(Level::kInfo, "encoder",
+              {{"model", std::string_view(encoder->profile().digest)},
+               {"kernels", table->name},
+               {"precision", to_text(precision)},
+               {"threads", static_cast<std::int64_t>(seam.service.threads)},
+               {"memory_kib", static_cast<std::int64_t>(encoder->bytes() >> 10U)},
+               {"calibrated", encoder->profile().calibration.has_value()}});
+    return encoder;
+}
 
 Status serve(const ServeOptions& options) {
     ServeConfig config;
@@ -63,8 +109,13 @@ Status serve(const ServeOptions& options) {
     server::AsioLoop loop(&faults);
     config.pipeline.build = kBuildVersion;
     config.pipeline.max_deadline = std::chrono::milliseconds(config.server.max_deadline_ms);
-    TG_TRY(const auto pipeline,
-           pipeline::Pipeline::open(config.pipeline, pack, *store, loop, metrics, faults, nullptr));
+    LaneGate gate;
+    TG_TRY(const auto encoder, open_encoder(options, config, *pack, gate, faults, metrics));
+    if (encoder != nullptr) {
+        config.pipeline.kernels = encoder->profile().kernels;
+    }
+    TG_TRY(const auto pipeline, pipeline::Pipeline::open(config.pipeline, pack, *store, loop,
+                                                         metrics, faults, encoder.get()));
     server::Worker worker;
     server::PipelineService service(*pipeline, loop, worker);
     TG_TRY(const auto server,
@@ -111,6 +162,13 @@ void register_serve(CLI::App& app, int& exit_code) {
     command->add_option(
         "--policy", options->policy,
         "policy pack folder for tenants that have activated none (default: the embedded pack)");
+    command->add_option("--model", options->model,
+                        "encoder model folder (default: none, the rules decide alone)");
+    command->add_option("--kernels", options->kernels,
+                        "kernel table of the encoder (default: the best; see `tollgate kernels`)");
+    command->add_option("--precision", options->precision, "of the encoder: fp32 or int8")
+        ->check(CLI::IsMember({"fp32", "int8"}))
+        ->capture_default_str();
     command->add_option("--log", options->log, "log file, - for standard error")
         ->capture_default_str();
     command->add_flag("--enable-faults", options->enable_faults,

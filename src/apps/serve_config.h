@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "engine/encoder_service.h"
 #include "pipeline/pipeline.h"
 #include "server/config.h"
 #include "store/store.h"
@@ -15,12 +16,16 @@ struct ServeConfig {
     server::ServerConfig server;
     store::StoreOptions store;
     pipeline::PipelineOptions pipeline;
+    EncoderServiceOptions encoder;
+    std::uint64_t model_threads = 0;       // of the fast lane; 0: one per core
+    std::uint64_t model_memory_mb = 8192;  // a model whose weights need more is refused
 };
 
 // [server] as server::properties() says; [store] journal_capacity, block_cache_mb; [windows]
 // memory_mb, max_events_per_key, max_scan_rows; [pipeline] max_in_flight, max_tenants,
-// idempotency_entries, max_parked_outcomes, retention_days, snapshot_every_s. Unknown keys are
-// refused by name; values out of range with the range.
+// idempotency_entries, max_parked_outcomes, retention_days, snapshot_every_s; [model] threads,
+// queue, batch_texts, batch_tokens, memory_mb. Unknown keys are refused by name; values out of
+// range with the range.
 Result<ServeConfig> read_serve_config(const std::string& path);
 
 // The file that would give this configuration.

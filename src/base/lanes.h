@@ -54,9 +54,10 @@ class TileLane {
     std::uint64_t tiles_begun() const { return begun_.load(std::memory_order_relaxed); }
 
   private:
-    // A helper enters a job by raising active_ and then reading open_; run() ends it by clearing open_
-    // and then reading active_. Both are sequentially consistent, so one of the two sees the other:
-    // no helper is inside once run() has returned, and none can enter until the next job is whole.
+    // A helper enters a job by raising active_ and then reading open_; run() ends it by clearing
+    // open_ and then reading active_. Both are sequentially consistent, so one of the two sees the
+    // other: no helper is inside once run() has returned, and none can enter until the next job is
+    // whole.
     void help(std::size_t worker);
     void take_tiles(std::size_t worker);
     void wait_for_round(std::uint64_t seen);

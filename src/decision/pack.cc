@@ -154,6 +154,33 @@ Result<Zones> zones_of(const FieldTable& fields) {
     return Zones::load(fields.zones());
 }
 
+// A window that no rule reads may be there for the encoder.
+void drop_unused_of_encoder(const std::string& source, std::vector<Diagnostic>& out) {
+    constexpr std::string_view kMessage = "no rule reads the window ";
+    out.erase(std::remove_if(out.begin(), out.end(),
+                             [&](const Diagnostic& d) {
+                                 return d.code == "unused" && d.message.starts_with(kMessage) &&
+                                        source.find("." + d.message.substr(kMessage.size())) !=
+                                            std::string::npos;
+                             }),
+              out.end());
+}
+
+void compile_encoder(PolicyPack& pack, std::vector<Diagnostic>& out) {
+    const auto source = pack.files.find("encoder.j2");
+    if (source == pack.files.end()) {
+        return;
+    }
+    drop_unused_of_encoder(source->second, out);
+    auto compiled = EncoderText::compile(source->second, pack.fields, pack.rules->plan,
+                                         pack.policy.currency, pack.policy.time_zone);
+    if (!compiled) {
+        error(out, "encoder", "encoder.j2", compiled.error().message);
+        return;
+    }
+    pack.encoder = *std::move(compiled);
+}
+
 // Everything after policy.toml; findings go to `out`.
 void compile_rest(PolicyPack& pack, EventTime now, std::vector<Diagnostic>& out) {
     std::vector<RuleSource> sources;
@@ -179,6 +206,7 @@ void compile_rest(PolicyPack& pack, EventTime now, std::vector<Diagnostic>& out)
         return;
     }
     pack.zones = *std::move(zones);
+    compile_encoder(pack, out);
     warn_about_bands(pack.policy, out);
     warn_about_lists(pack.lists, now, out);
     warn_about_rulesets(pack, out);

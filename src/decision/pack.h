@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "decision/encoder_text.h"
 #include "decision/lists.h"
 #include "decision/policy.h"
 #include "decision/rates.h"
@@ -50,9 +51,10 @@ struct PolicyPack {
     ListSet lists;
     std::unique_ptr<CompiledRules> rules;
     Rates rates;
-    Zones zones;                        // by FieldTable::zones()
-    Zones policy_zone;                  // one: the pack's own time zone, index 0
-    std::vector<std::string> warnings;  // formatted diagnostics of level warning
+    Zones zones;                                 // by FieldTable::zones()
+    Zones policy_zone;                           // one: the pack's own time zone, index 0
+    std::unique_ptr<const EncoderText> encoder;  // null: the pack has no encoder.j2
+    std::vector<std::string> warnings;           // formatted diagnostics of level warning
 
     const Schema& schema() const { return policy.schema; }
 };

@@ -76,6 +76,8 @@ void check_times(const Policy& policy, Check& check) {
     if (policy.clock.late_after > policy.clock.lateness) {
         check.fail("time.late_after", "is longer than time.lateness");
     }
+    check.range("model.max_ece", policy.model.max_ece, 0.0, 1.0);
+    check.range("model.min_ap", policy.model.min_ap, 0.0, 1.0);
     check.range<I>("review.hold_hours", policy.review.hold.count(), 1, I{24} * 60);
 }
 

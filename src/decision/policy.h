@@ -40,6 +40,12 @@ struct BandRules {
     Verdict high_action = Verdict::kDecline;  // the model's vote in band high
 };
 
+// What `tollgate model activate` asks of a model.
+struct ModelRules {
+    double max_ece = 0.002;  // expected calibration error, 15 bins of equal mass
+    double min_ap = 0.0;     // average precision; 0 asks nothing
+};
+
 struct LimitRules {
     std::array<std::optional<Money>, 3> by_type;  // default per EventType, in the pack's currency
     Verdict action = Verdict::kChallenge;         // over the limit
@@ -70,6 +76,7 @@ struct Policy {
     std::string time_zone = "UTC";
     TimeoutRules timeouts;
     BandRules bands;
+    ModelRules model;
     LimitRules limits;
     Verdict fallback = Verdict::kApprove;  // [fallback] default
     StoreRules store;

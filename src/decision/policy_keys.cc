@@ -31,6 +31,8 @@ void add_numbers(const Policy& p, Keys& keys) {
     keys["bands.high"] = real(p.bands.high);
     keys["bands.grey_share"] = real(p.bands.grey_share);
     keys["bands.decline_precision"] = real(p.bands.decline_precision);
+    keys["model.max_ece"] = real(p.model.max_ece);
+    keys["model.min_ap"] = real(p.model.min_ap);
     keys["cost.max_rules"] = std::to_string(p.cost.max_rules);
     keys["cost.max_windows"] = std::to_string(p.cost.max_windows);
     keys["cost.max_rules_us"] = std::to_string(p.cost.max_cost_ns / 1'000);

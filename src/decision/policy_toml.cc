@@ -315,6 +315,10 @@ void read_numbers(const Table& root, Policy& policy) {
     bands.real("grey_share", policy.bands.grey_share);
     bands.real("decline_precision", policy.bands.decline_precision);
     bands.verdict("high_action", policy.bands.high_action);
+    const Table model = root.table("model");
+    model.only({"max_ece", "min_ap"});
+    model.real("max_ece", policy.model.max_ece);
+    model.real("min_ap", policy.model.min_ap);
 
     const Table cost = root.table("cost");
     cost.only({"max_rules", "max_windows", "max_rules_us"});
@@ -368,8 +372,8 @@ Result<Policy> parse_policy(std::string_view text) {
         Status status = ok();
         Policy policy;
         const Table root(&file, "", status);
-        root.only({"pack", "timeouts", "bands", "limits", "fallback", "store", "time", "attributes",
-                   "privacy", "rates", "cost", "review"});
+        root.only({"pack", "timeouts", "bands", "model", "limits", "fallback", "store", "time",
+                   "attributes", "privacy", "rates", "cost", "review"});
         read_pack(root.table("pack"), policy);
         if (status) {
             read_limits(root.table("limits"), policy);

@@ -23,9 +23,16 @@
 
 namespace tollgate {
 
-enum class RecordKind : std::uint8_t { kAssessment, kOutcome, kAccount, kPolicy, kImport };
-std::string_view to_text(
-    RecordKind kind);  // "assessment", "outcome", "account", "policy", "import"
+enum class RecordKind : std::uint8_t {
+    kAssessment,
+    kOutcome,
+    kAccount,
+    kPolicy,
+    kImport,
+    kLateScore
+};
+// "assessment", "outcome", "account", "policy", "import", "late_score"
+std::string_view to_text(RecordKind kind);
 
 // Gives 16 salt bytes for a personal field of a thing (an event id, an outcome id). In service
 // random_salt; in lockstep a function of its arguments, so that equal runs give equal bytes; in a
@@ -51,6 +58,13 @@ struct Provenance {
     friend bool operator==(const Provenance&, const Provenance&) = default;
 };
 
+// The encoder's input: its tokens, and how many more the text had than the model takes.
+struct EncodedSize {
+    std::uint32_t tokens = 0;
+    std::uint32_t cut = 0;
+    friend bool operator==(const EncodedSize&, const EncodedSize&) = default;
+};
+
 // Views of one decision. Not in the record: id, timings, deadline, when it arrived.
 struct RecordInput {
     std::string_view tenant;
@@ -62,6 +76,7 @@ struct RecordInput {
     Admission admission = Admission::kFresh;
     std::string_view fault;  // cause of a model fault or of "default"; empty: none
     std::optional<float> probability;
+    std::optional<EncodedSize> encoded;  // of the text that the encoder scored
     std::optional<std::uint64_t>
         limit_sequence;  // the account's limit in force; nullopt: none or the policy's default
     std::optional<std::uint64_t> block_sequence;
@@ -81,6 +96,14 @@ struct PolicyActivation {
     friend bool operator==(const PolicyActivation&, const PolicyActivation&) = default;
 };
 Sealed make_policy_record(std::string_view tenant, const PolicyActivation& activation);
+// A score that came after its event had been answered by the rules.
+struct LateScore {
+    std::string event_id;
+    float probability = 0.0F;
+    std::string model;
+    friend bool operator==(const LateScore&, const LateScore&) = default;
+};
+Sealed make_late_score_record(std::string_view tenant, const LateScore& late);
 // An event of the past, recorded into the windows and not decided. `windows` gives the kept
 // numbers; may be null.
 Sealed make_import_record(std::string_view tenant, const PolicyPack& pack, const Event& event,
@@ -104,6 +127,7 @@ struct AssessmentRecord {
     std::uint32_t overflow_keys = 0;
     std::string fault;
     std::optional<float> probability;
+    std::optional<EncodedSize> encoded;
     std::optional<std::uint64_t> limit_sequence;
     std::optional<std::uint64_t> block_sequence;
     Verdict decision = Verdict::kApprove;
@@ -117,6 +141,7 @@ struct Record {
     std::optional<Outcome> outcome;
     std::optional<AccountChange> account;
     std::optional<PolicyActivation> policy;
+    std::optional<LateScore> late_score;
     std::vector<std::string>
         redacted;  // paths whose value was erased: ids keep their hash, the rest is absent
 };

@@ -14,8 +14,8 @@
 namespace tollgate {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKinds{"assessment", "outcome", "account", "policy",
-                                                 "import"};
+constexpr std::array<std::string_view, 6> kKinds{"assessment", "outcome", "account",
+                                                 "policy",     "import",  "late_score"};
 constexpr std::array<std::string_view, 4> kVerdicts{"approve", "challenge", "review", "decline"};
 constexpr std::array<std::string_view, 4> kAdmissions{"fresh", "late", "too_late", "ahead"};
 constexpr TextBounds kText{0, 1024, true};
@@ -181,6 +181,13 @@ Status read_verdict(const JsonMembers& members, AssessmentRecord& out) {
         TG_TRY(const std::uint32_t bits, small_unsigned(members, "probability_bits"));
         out.probability = std::bit_cast<float>(bits);
     }
+    if (const auto json = members.find("encoder")) {
+        TG_TRY(const JsonMembers encoder, json_members(*json, "encoder"));
+        EncodedSize encoded;
+        TG_TRY(encoded.tokens, small_unsigned(encoder, "tokens"));
+        TG_TRY(encoded.cut, small_unsigned(encoder, "cut"));
+        out.encoded = encoded;
+    }
     TG_TRY(out.limit_sequence, optional_unsigned(members, "limit_sequence"));
     TG_TRY(out.block_sequence, optional_unsigned(members, "block_sequence"));
     TG_TRY(const std::size_t decision, required_choice(members, "decision", kVerdicts));
@@ -242,6 +249,15 @@ Result<AccountChange> change_of(const JsonMembers& members, Unsealer& unsealer) 
     return change;
 }
 
+Result<LateScore> late_score_of(const JsonMembers& members) {
+    LateScore late;
+    TG_TRY(late.event_id, required_text(members, "event_id", kText));
+    TG_TRY(const std::uint32_t bits, small_unsigned(members, "probability_bits"));
+    late.probability = std::bit_cast<float>(bits);
+    TG_TRY(late.model, required_text(members, "model", kText));
+    return late;
+}
+
 Result<PolicyActivation> activation_of(const JsonMembers& members, const RecordHead& head) {
     PolicyActivation activation;
     activation.hash = head.policy;
@@ -274,6 +290,10 @@ Result<Record> record_of(const JsonMembers& members, RecordHead head, const Poli
         }
         case RecordKind::kPolicy: {
             TG_TRY(record.policy, activation_of(members, record.head));
+            break;
+        }
+        case RecordKind::kLateScore: {
+            TG_TRY(record.late_score, late_score_of(members));
             break;
         }
     }

@@ -72,6 +72,7 @@ class Records : public ::testing::Test {
                 .admission = Admission::kLate,
                 .fault = "timeout",
                 .probability = 0.1F,
+                .encoded = EncodedSize{26, 3},
                 .limit_sequence = 918,
                 .combined = {Verdict::kDecline, DecidedBy::kRule, 0},
                 .source = "rules",
@@ -93,12 +94,13 @@ TEST_F(Records, SameInputGivesSameBytesAndPersonalValuesAreNotInThem) {
     for (const char* secret : {"A-17", "boat", "\"ip_country\":\"KR\"", "900.00", "90000"}) {
         EXPECT_EQ(a.text.find(secret), std::string::npos) << secret;
     }
-    for (const char* shown :
-         {R"("kind":"assessment","tenant":"bank","policy":")", R"("arrival":7,"admission":"late")",
-          R"("n":"5","avg30":"1254/7","inc":"sha256:)", R"("hits":["R001"],"unknown":["R002"])",
-          R"("fault":"timeout","probability_bits":1036831949,"limit_sequence":918)",
-          R"("decision":"decline","decided_by":"rule:R001","source":"rules")",
-          R"("country":"KR","income":"sha256:)"}) {
+    for (
+        const char* shown :
+        {R"("kind":"assessment","tenant":"bank","policy":")", R"("arrival":7,"admission":"late")",
+         R"("n":"5","avg30":"1254/7","inc":"sha256:)", R"("hits":["R001"],"unknown":["R002"])",
+         R"("fault":"timeout","probability_bits":1036831949,"encoder":{"tokens":26,"cut":3},"limit_sequence":918)",
+         R"("decision":"decline","decided_by":"rule:R001","source":"rules")",
+         R"("country":"KR","income":"sha256:)"}) {
         EXPECT_NE(a.text.find(shown), std::string::npos) << shown << "\n" << a.text;
     }
     EXPECT_NE(make_assessment_record(input(), random_salt).text, a.text);
@@ -122,6 +124,7 @@ TEST_F(Records, AssessmentIsReadBackWithItsPersonalValues) {
     EXPECT_EQ(back.windows[2].number.num, 90'000);
     EXPECT_EQ(back.hits, std::vector<std::string>{"R001"});
     EXPECT_EQ(back.probability, 0.1F);
+    EXPECT_EQ(back.encoded, (EncodedSize{26, 3}));
     EXPECT_EQ(back.limit_sequence, 918U);
     EXPECT_FALSE(back.block_sequence);
     EXPECT_EQ(back.decision, Verdict::kDecline);

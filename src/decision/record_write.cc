@@ -12,8 +12,8 @@
 namespace tollgate {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKinds{"assessment", "outcome", "account", "policy",
-                                                 "import"};
+constexpr std::array<std::string_view, 6> kKinds{"assessment", "outcome", "account",
+                                                 "policy",     "import",  "late_score"};
 constexpr std::int64_t kUnknownKept = INT64_MIN;
 
 void begin(JsonWriter& out, RecordKind kind, std::string_view tenant) {
@@ -153,6 +153,17 @@ Sealed make_assessment_record(const RecordInput& input, const SaltFn& salts) {
     text_or_null(out, "fault", input.fault);
     out.key("probability_bits");
     input.probability ? out.whole(std::bit_cast<std::uint32_t>(*input.probability)) : out.null();
+    out.key("encoder");
+    if (input.encoded) {
+        out.begin_object();
+        out.key("tokens");
+        out.whole(input.encoded->tokens);
+        out.key("cut");
+        out.whole(input.encoded->cut);
+        out.end_object();
+    } else {
+        out.null();
+    }
     number_or_null(out, "limit_sequence", input.limit_sequence);
     number_or_null(out, "block_sequence", input.block_sequence);
     out.key("decision");
@@ -197,6 +208,20 @@ Sealed make_account_record(std::string_view tenant, const AccountChange& change,
     append_account_change(out, kept_change);
     out.end_object();
     sealed.personal = sealer.take();
+    return sealed;
+}
+
+Sealed make_late_score_record(std::string_view tenant, const LateScore& late) {
+    Sealed sealed;
+    JsonWriter out(sealed.text);
+    begin(out, RecordKind::kLateScore, tenant);
+    out.key("event_id");
+    out.string(late.event_id);
+    out.key("probability_bits");
+    out.whole(std::bit_cast<std::uint32_t>(late.probability));
+    out.key("model");
+    out.string(late.model);
+    out.end_object();
     return sealed;
 }
 

@@ -371,4 +371,20 @@ void WindowStore::visit_rows(
     }
 }
 
+void WindowStore::rows_before(
+    const EventKeys::Key& key, const Before& before, std::size_t most,
+    const std::function<void(const std::uint64_t* row, Label label)>& visit) const {
+    const std::scoped_lock lock(impl_->shard_of(key.hash).mutex);
+    const Impl::Entry* entry = impl_->find(key);
+    if (entry == nullptr) {
+        return;
+    }
+    const std::int64_t now = to_micros(before.at);
+    std::size_t index = entry->log.first_not_before(now, before.arrival);
+    for (; most > 0 && index > 0; --most) {
+        const std::uint64_t* row = entry->log.row(--index);
+        visit(row, entry->log.label_at(row, now));
+    }
+}
+
 }  // namespace tollgate

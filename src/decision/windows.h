@@ -177,6 +177,17 @@ class WindowStore {
         const KeyRef& key,
         const std::function<void(std::span<const std::uint64_t> row, Label label)>& visit) const;
 
+    // A place among a key's rows.
+    struct Before {
+        EventTime at;
+        std::uint64_t arrival = 0;
+    };
+    // The newest `most` rows of the key that come before that place, newest first, each with the
+    // label known at `before.at`. Nothing for a key that is not in memory. `visit` runs under the
+    // shard's lock: it must not call back.
+    void rows_before(const EventKeys::Key& key, const Before& before, std::size_t most,
+                     const std::function<void(const std::uint64_t* row, Label label)>& visit) const;
+
   private:
     struct Impl;
     std::unique_ptr<Impl> impl_;

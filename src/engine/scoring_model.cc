@@ -49,6 +49,23 @@ Result<std::string> model_digest(const std::string& folder) {
     return to_hex(hash.finish());
 }
 
+Result<std::optional<std::string>> model_file(const std::string& folder, const std::string& name) {
+    constexpr std::size_t kMost = std::size_t{64} << 20;
+    const std::string path = folder + "/" + name;
+    const Result<MappedFile> file = MappedFile::open(path);
+    if (!file) {
+        if (file.error().fault == Fault::kNotFound) {
+            return std::optional<std::string>();
+        }
+        return file.error();
+    }
+    if (file->bytes().size() > kMost) {
+        return Error{Fault::kTooLarge, path + ": " + std::to_string(file->bytes().size()) +
+                                           " bytes, at most " + std::to_string(kMost)};
+    }
+    return std::optional(std::string(file->text()));
+}
+
 Result<ScoringModel> ScoringModel::load(const std::string& folder,
                                         const kernels::KernelTable& table,
                                         const EncoderOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,10 @@ struct ScoringModel {
 // SHA-256 over the names and contents of the model's files: config.json, model.safetensors, the
 // tokenizer's files, buckets.json, calibration.json; those that are there.
 Result<std::string> model_digest(const std::string& folder);
+
+// A small file of the folder (at most 64 MiB), for what others keep beside the weights; nullopt
+// when there is none.
+Result<std::optional<std::string>> model_file(const std::string& folder, const std::string& name);
 
 struct ScoredText {
     float logit = 0.0F;

@@ -1,5 +1,5 @@
-// WordPiece: text to the token ids of a BERT-family model, exactly as Hugging Face's tokenizer gives
-// them.
+// WordPiece: text to the token ids of a BERT-family model, exactly as Hugging Face's tokenizer
+// gives them.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ class WordPiece {
         std::string word;                   // UTF-8
         std::vector<std::uint32_t> starts;  // of its characters, and its end
     };
-    // max_tokens >= 2. Cost: one table probe for a word that is in the vocabulary. Allocates nothing
-    // once the buffers have their size.
+    // max_tokens >= 2. Cost: one table probe for a word that is in the vocabulary. Allocates
+    // nothing once the buffers have their size.
     void encode(std::string_view text, std::size_t max_tokens, Scratch& scratch, Tokens& out) const;
 
   private:

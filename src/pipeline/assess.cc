@@ -57,6 +57,7 @@ void Flight::reset() {
     fault = FaultCause::kNone;
     fault_after_us = 0;
     vote.reset();
+    encoded.reset();
     combined = {};
     body.clear();
     times = {};
@@ -345,7 +346,8 @@ void Pipeline::Impl::decide(Flight& f) {
     f.times.rules = micros_between(ruled, loop.now());
     stage_windows.observe(static_cast<double>(f.times.windows) * 1e-6);
     stage_rules.observe(static_cast<double>(f.times.rules) * 1e-6);
-    if (model == nullptr) {
+    // A pack without encoder.j2 does not ask: nothing is at fault then.
+    if (model == nullptr || pack.encoder == nullptr) {
         conclude(f);
     } else {
         ask_model(f);
@@ -354,23 +356,39 @@ void Pipeline::Impl::decide(Flight& f) {
 
 void Pipeline::Impl::ask_model(Flight& f) {
     const std::uint64_t number = f.number;
+    const PolicyPack& pack = *f.in.pack;
     f.stage = Flight::Stage::kModel;
     f.stage_began = loop.now();
-    const auto wait = f.in.pack->policy.timeouts.model;
+    const auto wait = pack.policy.timeouts.model;
     const auto until = std::min(f.stage_began + wait, f.deadline - kModelReserve);
     if (until <= f.stage_began) {
         model_fault(f, FaultCause::kDeadline);
         return;
     }
     ScoreRequest request{.tenant = f.tenant->name, .ticket = number, .text = {}, .deadline = until};
-    JsonWriter writer(request.text);
-    append_event(writer, f.in.event, f.in.pack->schema());
-    const bool taken = model->submit(request, [this](const ScoreAnswer& score) {
-        loop.post([this, score] { model_answered(score.ticket, score); });
-    });
-    if (!taken) {
+    const Status rendered = pack.encoder->render({.fields = f.fields,
+                                                  .windows = f.windows.values,
+                                                  .store = f.tenant->windows.get(),
+                                                  .keys = &f.keys,
+                                                  .at = f.in.event.occurred_at,
+                                                  .arrival = f.arrival},
+                                                 model->profile().buckets, request.text);
+    f.times.tokenize = micros_between(f.stage_began, loop.now());
+    if (!rendered) {
+        encoder_text_failed.add();
         model_fault(f, FaultCause::kUnavailable);
         return;
+    }
+    const auto taken = model->submit(std::move(request), [this](const ScoreAnswer& score) {
+        loop.post([this, score] { model_answered(score.ticket, score); });
+    });
+    if (taken != ModelSeam::Accepted::kTaken) {
+        model_fault(f, taken == ModelSeam::Accepted::kOverloaded ? FaultCause::kOverloaded
+                                                                 : FaultCause::kUnavailable);
+        return;
+    }
+    if (options.virtual_time) {
+        return;  // lockstep waits for the score, however long it takes
     }
     const FaultCause cause =
         until < f.stage_began + wait ? FaultCause::kDeadline : FaultCause::kTimeout;
@@ -378,15 +396,65 @@ void Pipeline::Impl::ask_model(Flight& f) {
         if (Flight* late = flight(number);
             late != nullptr && late->stage == Flight::Stage::kModel) {
             late->timer = 0;
+            if (cause == FaultCause::kTimeout) {
+                model->missed();
+            }
+            remember_missed(*late);
             model_fault(*late, cause);
         }
     });
 }
 
+// The score of this request may still come: what it was for is kept for a while.
+void Pipeline::Impl::remember_missed(const Flight& f) {
+    constexpr std::size_t kMost = 4096;
+    missed.push_back({.number = f.number,
+                      .tenant = f.tenant->name,
+                      .event_id = f.in.event.event_id,
+                      .seq = f.tenant->next_seq,  // the record that is written next
+                      .pack = f.in.pack});
+    if (missed.size() > kMost) {
+        missed.pop_front();
+    }
+}
+
+// A score that came too late for its decision: recorded, and offered for a second look when it
+// would have been more than low.
+void Pipeline::Impl::late_score(std::uint64_t number, const ScoreAnswer& score) {
+    model_late.add();
+    const auto found = std::find_if(missed.begin(), missed.end(),
+                                    [number](const Missed& m) { return m.number == number; });
+    if (found == missed.end()) {
+        return;
+    }
+    const Missed was = std::move(*found);
+    missed.erase(found);
+    Tenant* tenant = find_tenant(was.tenant);
+    if (tenant == nullptr || !score.ok || draining) {
+        return;
+    }
+    submit_simple(
+        *tenant,
+        make_late_score_record(was.tenant, {.event_id = was.event_id,
+                                            .probability = score.probability,
+                                            .model = model->profile().digest}),
+        {}, [](std::string_view) { return std::string(); }, [](const Reply&) {});
+    const ModelVote vote =
+        vote_of(score.probability, model->profile().bands(was.pack->policy.bands));
+    if (grey != nullptr && vote.band != Band::kLow) {
+        grey->offer({.tenant = was.tenant,
+                     .event_id = was.event_id,
+                     .seq = was.seq,
+                     .probability = vote.probability,
+                     .score = vote.score,
+                     .late = true});
+    }
+}
+
 void Pipeline::Impl::model_answered(std::uint64_t number, const ScoreAnswer& score) {
     Flight* f = flight(number);
     if (f == nullptr || f->stage != Flight::Stage::kModel) {
-        model_late.add();
+        late_score(number, score);
         return;
     }
     if (f->timer != 0) {
@@ -398,23 +466,58 @@ void Pipeline::Impl::model_answered(std::uint64_t number, const ScoreAnswer& sco
         model_fault(*f, FaultCause::kUnavailable);
         return;
     }
-    f->vote = vote_of(score.probability, f->in.pack->policy.bands);
+    f->vote = vote_of(score.probability, model->profile().bands(f->in.pack->policy.bands));
+    f->encoded = {.tokens = score.tokens, .cut = score.cut};
     f->source = Source::kModel;
     f->times.queue = score.queue_us;
-    f->times.tokenize = score.tokenize_us;
+    f->times.tokenize += score.tokenize_us;
     f->times.encoder = score.encoder_us;
+    stage_queue.observe(static_cast<double>(f->times.queue) * 1e-6);
+    stage_encoder.observe(static_cast<double>(f->times.encoder) * 1e-6);
+    if (score.cut > 0) {
+        text_cut.add();
+    }
+    watch_grey(*f);
     conclude(*f);
 }
 
+// The live share of grey scores, over the last kWindow of them; past twice the pack's share the
+// surplus is counted and not offered.
+void Pipeline::Impl::watch_grey(const Flight& f) {
+    constexpr double kWindow = 2000.0;
+    Tenant& tenant = *f.tenant;
+    const bool is_grey = f.vote->band == Band::kGrey;
+    tenant.grey_share += ((is_grey ? 1.0 : 0.0) - tenant.grey_share) / kWindow;
+    tenant.metrics.grey_share.set(tenant.grey_share);
+    if (!is_grey) {
+        return;
+    }
+    tenant.metrics.grey.add();
+    if (tenant.grey_share > 2.0 * f.in.pack->policy.bands.grey_share) {
+        tenant.metrics.grey_capped.add();
+        return;
+    }
+    if (grey != nullptr) {
+        grey->offer({.tenant = tenant.name,
+                     .event_id = f.in.event.event_id,
+                     .seq = tenant.next_seq,
+                     .probability = f.vote->probability,
+                     .score = f.vote->score,
+                     .late = false});
+    }
+}
+
 void Pipeline::Impl::model_fault(Flight& f, FaultCause cause) {
+    const auto known = loop.now();
     f.fault = cause;
-    f.fault_after_us = micros_between(f.stage_began, loop.now());
+    f.fault_after_us = micros_between(f.stage_began, known);
     f.source = Source::kRules;
     const EvalInput input{.fields = f.fields,
                           .windows = f.windows.values,
                           .lists = &f.in.pack->lists,
                           .now = f.in.event.occurred_at};
     evaluate_rules(*f.in.pack->rules, input, true, f.rules);
+    stage_takeover.observe(static_cast<double>(micros_between(known, loop.now())) * 1e-6);
     conclude(f);
 }
 

@@ -65,7 +65,7 @@ bool Pipeline::Impl::submit_decision(Flight& f) {
     const AccountBlock* block = f.account == nullptr ? nullptr : f.account->block_at(now);
     const Provenance provenance{.build = options.build,
                                 .policy = pack.hash,
-                                .model = model == nullptr ? std::string() : model->digest(),
+                                .model = model == nullptr ? std::string() : model->profile().digest,
                                 .prompt = {},
                                 .kernels = options.kernels};
     const bool ruled = f.source != Source::kDefault;
@@ -79,6 +79,7 @@ bool Pipeline::Impl::submit_decision(Flight& f) {
         .admission = f.admission,
         .fault = cause_word(f.fault),
         .probability = f.vote ? std::optional(f.vote->probability) : std::nullopt,
+        .encoded = f.encoded,
         .limit_sequence = limit == nullptr ? std::nullopt : std::optional(limit->sequence),
         .block_sequence = block == nullptr ? std::nullopt : std::optional(block->sequence),
         .combined = f.combined,

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "decision/combine.h"
 #include "decision/event.h"
+#include "decision/record.h"
 #include "decision/rules.h"
 #include "decision/stream_clock.h"
 #include "decision/windows.h"
@@ -57,6 +58,7 @@ struct Flight {
     FaultCause fault = FaultCause::kNone;
     std::int64_t fault_after_us = 0;
     std::optional<ModelVote> vote;
+    std::optional<EncodedSize> encoded;  // of the text that the vote is on
     Combined combined;
     std::string body;              // as stored: "persisted" says os or fsync
     std::size_t persisted_at = 0;  // where that word starts in `body`

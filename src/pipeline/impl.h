@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -25,7 +26,7 @@ struct OutcomeLookup;
 
 struct Pipeline::Impl {
     Impl(const PipelineOptions& o, PackPtr fallback, store::Store& s, Loop& l, Metrics& m,
-         FaultSwitches& f, ModelSeam* seam);
+         FaultSwitches& f, const Seams& seams);
     ~Impl();
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
@@ -62,6 +63,9 @@ struct Pipeline::Impl {
     void ask_model(Flight& f);
     void model_answered(std::uint64_t number, const ScoreAnswer& answer);
     void model_fault(Flight& f, FaultCause cause);
+    void remember_missed(const Flight& f);
+    void late_score(std::uint64_t number, const ScoreAnswer& score);
+    void watch_grey(const Flight& f);
     void conclude(Flight& f);
     void store_and_answer(Flight& f);
     bool submit_decision(Flight& f);
@@ -149,6 +153,17 @@ struct Pipeline::Impl {
     Metrics& metrics;
     FaultSwitches& faults;
     ModelSeam* model;  // null: rules alone
+    GreySeam* grey;    // null: no second look
+
+    // Requests that the rules answered in the model's place, newest last; bounded.
+    struct Missed {
+        std::uint64_t number = 0;
+        std::string tenant;
+        std::string event_id;
+        std::uint64_t seq = 0;
+        PackPtr pack;
+    };
+    std::deque<Missed> missed;
 
     std::map<std::string, std::unique_ptr<Tenant>, std::less<>> tenants;
     struct SimpleCommit {
@@ -166,8 +181,9 @@ struct Pipeline::Impl {
     SaltFn salts;                       // of personal fields; derived in lockstep
     std::atomic<bool> draining{false};  // relaxed: the loop sets it, a paced snapshot hurries on
     std::function<void()> drained;
-    Counter model_late;
+    Counter model_late, encoder_text_failed, text_cut;
     Histogram stage_windows, stage_rules, stage_store, stage_total;
+    Histogram stage_queue, stage_encoder, stage_takeover;
     Gauge in_flight;
 
     // A shared owner: calls that the store still holds may come after the pipeline (docs/adr/0014).

@@ -10,14 +10,15 @@
 namespace tollgate::pipeline {
 
 Pipeline::Impl::Impl(const PipelineOptions& o, PackPtr fallback, store::Store& s, Loop& l,
-                     Metrics& m, FaultSwitches& f, ModelSeam* seam)
+                     Metrics& m, FaultSwitches& f, const Seams& seams)
     : options(o),
       fallback_pack(std::move(fallback)),
       store(s),
       loop(l),
       metrics(m),
       faults(f),
-      model(seam),
+      model(seams.model),
+      grey(seams.grey),
       started(l.now()),
       started_wall(l.wall()) {
     salts = options.virtual_time ? derived_salts("lockstep") : SaltFn(random_salt);
@@ -31,6 +32,13 @@ Pipeline::Impl::Impl(const PipelineOptions& o, PackPtr fallback, store::Store& s
     stage_total = stage("total");
     in_flight =
         metrics.gauge("tollgate_assessments_in_flight", "Assessments admitted and not answered.");
+    stage_queue = stage("queue");
+    stage_encoder = stage("encoder");
+    stage_takeover = stage("takeover");
+    encoder_text_failed = metrics.counter("tollgate_encoder_text_failed_total",
+                                          "Events whose encoder.j2 did not render.");
+    text_cut = metrics.counter("tollgate_encoder_text_cut_total",
+                               "Events whose text was longer than the encoder's input.");
     model_late = metrics.counter("tollgate_model_late_total",
                                  "Model answers that came after the rules had decided.");
     worker = std::jthread([this] {
@@ -60,10 +68,10 @@ Pipeline::~Pipeline() = default;
 Result<std::unique_ptr<Pipeline>> Pipeline::open(const PipelineOptions& options,
                                                  PackPtr fallback_pack, store::Store& store,
                                                  Loop& loop, Metrics& metrics,
-                                                 FaultSwitches& faults, ModelSeam* model) {
+                                                 FaultSwitches& faults, const Seams& seams) {
     TG_CHECK(fallback_pack != nullptr, "a pack is needed");
     auto impl = std::make_unique<Impl>(options, std::move(fallback_pack), store, loop, metrics,
-                                       faults, model);
+                                       faults, seams);
     TG_TRY(const auto recovered, impl->recover_tenants());
     (void)recovered;
     impl->schedule_upkeep();
@@ -148,6 +156,10 @@ Readiness Pipeline::readiness() const {
     out.parts.emplace_back("journal", std::to_string(health.queued));
     out.parts.emplace_back("tenants", std::to_string(impl_->tenants.size()));
     out.parts.emplace_back("draining", impl_->draining ? "yes" : "no");
+    out.parts.emplace_back("model", impl_->model == nullptr
+                                        ? "none"
+                                        : (impl_->model->state() == "ready" ? "" : "degraded: ") +
+                                              std::string(impl_->model->state()));
     std::string on;
     const FaultSwitches& f = impl_->faults;
     const auto number = [&on](const char* name, std::int64_t value) {
@@ -160,6 +172,8 @@ Readiness Pipeline::readiness() const {
     number("store_frozen", f.store_frozen.load(std::memory_order_relaxed) ? 1 : 0);
     number("worker_frozen", f.worker_frozen.load(std::memory_order_relaxed) ? 1 : 0);
     number("scorer_delay_us", f.scorer_delay_us.load(std::memory_order_relaxed));
+    number("encoder_crash", f.encoder_crash.load(std::memory_order_relaxed) ? 1 : 0);
+    number("encoder_nan", f.encoder_nan.load(std::memory_order_relaxed) ? 1 : 0);
     number("clock_jump_us", f.clock_jump_us.load(std::memory_order_relaxed));
     out.parts.emplace_back("faults", on.empty() ? "none" : on);
     // A slow store degrades answers to "memory" but does not make the server unready.
@@ -182,7 +196,7 @@ std::string Pipeline::version_json(std::string_view tenant) const {
     if (impl_->model == nullptr) {
         out.null();
     } else {
-        out.string(impl_->model->digest());
+        out.string(impl_->model->profile().digest);
     }
     out.key("prompt");
     out.null();

@@ -18,11 +18,20 @@
 #include "decision/event.h"
 #include "decision/pack.h"
 #include "decision/windows.h"
+#include "pipeline/grey_seam.h"
 #include "pipeline/loop.h"
 #include "pipeline/model_seam.h"
 #include "store/store.h"
 
 namespace tollgate::pipeline {
+
+// What may stand behind the decision loop; either may be null.
+struct Seams {
+    // NOLINTNEXTLINE(google-explicit-constructor): most have a model alone, or none.
+    Seams(ModelSeam* m = nullptr, GreySeam* g = nullptr) : model(m), grey(g) {}
+    ModelSeam* model;
+    GreySeam* grey;
+};
 
 struct PipelineOptions {
     WindowLimits windows;
@@ -85,7 +94,7 @@ class Pipeline {
     static Result<std::unique_ptr<Pipeline>> open(const PipelineOptions& options,
                                                   PackPtr fallback_pack, store::Store& store,
                                                   Loop& loop, Metrics& metrics,
-                                                  FaultSwitches& faults, ModelSeam* model);
+                                                  FaultSwitches& faults, const Seams& seams);
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;
     Pipeline& operator=(const Pipeline&) = delete;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "decision/record.h"
 #include "pipeline/import.h"
 #include "pipeline/testing/pipeline_fixture.h"
 
@@ -115,6 +116,95 @@ TEST_F(PipelineTest, ALateModelIsReplacedByTheRulesWithFallbackOnesJoined) {
     EXPECT_EQ(text(reply, "decided_by"), "rule:R900");
     fake.answer(0, 0.1F);  // too late: counted, nothing else
     (void)loop.run_posted();
+}
+
+// What the template sees: fields, windows of this event, and the events before it.
+TEST_F(PipelineTest, TheModelReadsTheTextThatThePackMakes) {
+    model = &fake;
+    reopen();
+    for (int i = 0; i < 3; ++i) {
+        Reply reply;
+        send(event("e" + std::to_string(i), i * 86'400), reply);
+        fake.answer(static_cast<std::size_t>(i), 0.1F);
+        ASSERT_TRUE(loop.run_until([&] { return !reply.body.empty(); }));
+    }
+    EXPECT_EQ(fake.asked[0].first.text, "A 0");
+    EXPECT_EQ(fake.asked[2].first.text, "A 0 1.0 2.0");
+}
+
+class KeptGrey : public GreySeam {
+  public:
+    std::vector<GreyCase> cases;
+    void offer(const GreyCase& grey) override { cases.push_back(grey); }
+};
+
+TEST_F(PipelineTest, AHighScoreThatComesLateIsRecordedAndGoesForASecondLook) {
+    model = &fake;
+    KeptGrey kept;
+    grey = &kept;
+    reopen();
+    Reply reply;
+    send(event("e1", 0), reply);
+    loop.advance(std::chrono::milliseconds(16));
+    ASSERT_TRUE(loop.run_until([&] { return !reply.body.empty(); }));
+    EXPECT_EQ(fake.times_missed, 1);
+    EXPECT_TRUE(kept.cases.empty());
+    fake.answer(0, 0.97F);
+    (void)loop.run_posted();
+    ASSERT_EQ(kept.cases.size(), 1U);
+    EXPECT_TRUE(kept.cases[0].late);
+    EXPECT_EQ(kept.cases[0].event_id, "e1");
+    EXPECT_EQ(kept.cases[0].seq, 1U);
+    fake.answer(0, 0.97F);  // the same answer again is nothing
+    (void)loop.run_posted();
+    EXPECT_EQ(kept.cases.size(), 1U);
+    close();
+    std::vector<std::string> kinds;
+    ASSERT_TRUE(store->read_log("bank", 1, [&](const store::LogEntry& entry) {
+        kinds.emplace_back(to_text(parse_record_head(entry.record).value_or_die().kind));
+        return true;
+    }));
+    EXPECT_EQ(kinds, (std::vector<std::string>{"assessment", "late_score"}));
+    open();
+}
+
+TEST_F(PipelineTest, GreyScoresAreOfferedAndTheShareIsCapped) {
+    model = &fake;
+    KeptGrey kept;
+    grey = &kept;
+    reopen();
+    for (int i = 0; i < 200; ++i) {
+        Reply reply;
+        send(event("e" + std::to_string(i), i, "A" + std::to_string(i)), reply);
+        fake.answer(static_cast<std::size_t>(i), 0.5F);
+        ASSERT_TRUE(loop.run_until([&] { return !reply.body.empty(); }));
+        EXPECT_EQ(text(reply, "band"), "grey");
+        EXPECT_EQ(text(reply, "decision"), "approve");
+    }
+    // The moving share passes twice the pack's 2 % after 82 grey scores in a row.
+    EXPECT_GT(kept.cases.size(), 70U);
+    EXPECT_LT(kept.cases.size(), 90U);
+}
+
+TEST_F(PipelineTest, KnotsOfTheModelGoBeforeThePacks) {
+    model = &fake;
+    Calibration knots;
+    knots.p_low = 0.01;
+    knots.p_high = 0.05;
+    fake.about.calibration = knots;
+    reopen();
+    Reply reply;
+    send(event("e1", 0), reply);
+    fake.answer(0, 0.06F);
+    ASSERT_TRUE(loop.run_until([&] { return !reply.body.empty(); }));
+    EXPECT_EQ(text(reply, "band"), "high");
+}
+
+TEST_F(PipelineTest, AFullModelIsOverloaded) {
+    model = &fake;
+    fake.overloaded = true;
+    reopen();
+    EXPECT_EQ(fallback_cause(assess(event("e1", 0))), "overloaded");
 }
 
 TEST_F(PipelineTest, NanAndAnAbsentModelAreFaults) {

@@ -129,7 +129,7 @@ void write_versions(JsonWriter& out, const Flight& f, const PipelineOptions& opt
     if (model == nullptr) {
         out.null();
     } else {
-        out.string(model->digest());
+        out.string(model->profile().digest);
     }
     out.key("prompt");
     out.null();

@@ -57,6 +57,9 @@ struct TenantMetrics {
     Counter store_lost;  // journal full
     Counter outcomes;
     Counter outcomes_parked;
+    Counter grey;         // scores in the grey band
+    Counter grey_capped;  // of them, past the cap: not offered for a second look
+    Gauge grey_share;     // live, over about 2,000 scores
 };
 
 // Loop thread owns it; `windows` alone is also read by background threads (it locks its own
@@ -87,6 +90,7 @@ struct Tenant {
     // must be replayed from the first whose arrival is not below it. Pruned once a second.
     std::deque<std::pair<std::uint64_t, std::uint64_t>> submitted;
     std::size_t undecided = 0;  // flights that hold a pack and have not read the windows yet
+    double grey_share = 0.0;    // moving share of grey scores
     bool rebuilding = false;    // activation in progress: recorded events also go to `tail`
     std::vector<TailEntry> tail;
     TenantMetrics metrics;

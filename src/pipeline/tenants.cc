@@ -75,6 +75,13 @@ void Pipeline::Impl::bind_metrics(Tenant& tenant) {
     m.store_lost =
         count("tollgate_store_lost_total", "Answers that a full journal could not keep.");
     m.outcomes = count("tollgate_outcomes_total", "Outcomes taken.");
+    m.grey = count("tollgate_grey_total", "Scores in the grey band.");
+    m.grey_capped =
+        count("tollgate_grey_capped_total",
+              "Grey scores past twice the pack's share, not offered for a second look.");
+    m.grey_share =
+        metrics.gauge("tollgate_grey_share", "Share of grey scores among the last 2,000 or so.",
+                      {{"tenant", name}});
     m.outcomes_parked =
         count("tollgate_outcomes_parked_total", "Outcomes whose event had not come yet.");
 }

@@ -33,6 +33,8 @@ constexpr std::array kFlags{
     FlagSwitch{"store_full", &FaultSwitches::store_full},
     FlagSwitch{"store_frozen", &FaultSwitches::store_frozen},
     FlagSwitch{"worker_frozen", &FaultSwitches::worker_frozen},
+    FlagSwitch{"encoder_crash", &FaultSwitches::encoder_crash},
+    FlagSwitch{"encoder_nan", &FaultSwitches::encoder_nan},
 };
 
 // One switch of an upload; applied only when `apply`, so that all are checked before any is set.

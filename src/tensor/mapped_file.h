@@ -13,9 +13,9 @@
 namespace tollgate {
 
 // Files up to kReadLimit are read into memory: what happens to the file afterwards cannot matter.
-// Larger ones are mapped; one that is cut short while it is mapped would end the process at the next
-// touch (SIGBUS), so they are mapped privately and the operator is told not to change a model's
-// folder in place (docs/operations.md): copy it, then switch.
+// Larger ones are mapped; one that is cut short while it is mapped would end the process at the
+// next touch (SIGBUS), so they are mapped privately and the operator is told not to change a
+// model's folder in place (docs/operations.md): copy it, then switch.
 class MappedFile {
   public:
     static constexpr std::size_t kReadLimit = std::size_t{256} << 20;

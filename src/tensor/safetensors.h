@@ -15,9 +15,9 @@
 
 namespace tollgate {
 
-// Source: the format's specification (8 bytes little-endian header length, a JSON header, the data).
-// Header at most 100 MB, at most 1,000,000 tensors, rank at most 8; the ranges must fill the data
-// part without holes or overlaps, as the reference implementation demands.
+// Source: the format's specification (8 bytes little-endian header length, a JSON header, the
+// data). Header at most 100 MB, at most 1,000,000 tensors, rank at most 8; the ranges must fill the
+// data part without holes or overlaps, as the reference implementation demands.
 class SafetensorsFile {
   public:
     struct Tensor {

@@ -56,6 +56,10 @@ const std::vector<std::string>& Template::names() const {
     return impl_->names;
 }
 
+bool Template::is_read(std::size_t index) const {
+    return impl_->program.host_read[impl_->host_index.at(index)];
+}
+
 Status Template::render(std::span<const TemplateValue> values, std::string& out) const {
     TG_CHECK(values.size() == impl_->names.size(), "one value per name");
     std::vector<TemplateValue> all(impl_->program.host_names.size());

@@ -49,6 +49,9 @@ class Template {
     // The names that the template reads and does not set itself, in order of first use: what
     // render() wants values for.
     const std::vector<std::string>& names() const;
+    // False for a name that the template sets itself, but maybe not always ({% if a %}{% set b = 1
+    // %}): the host may give it a value and need not.
+    bool is_read(std::size_t index) const;
 
     // Appends the rendering to `out`; `values` in the order of names(). On an error `out` is as it
     // was. kBadInput: what the template raised (raise_exception: its own message) or got wrong,

@@ -120,6 +120,7 @@ struct Program {
     std::uint32_t frame_size = 0;
     std::vector<std::pair<std::uint32_t, Ref>> begin;
     std::vector<std::string> host_names;
+    std::vector<bool> host_read;  // read as such, not only what a conditional `set` starts as
 };
 
 }  // namespace tollgate::jinja

@@ -61,7 +61,7 @@ class Scopes {
         Ref outer;
         const bool start = !certain && scope.begin != nullptr;
         if (start) {
-            outer = find(name);
+            outer = find(name, false);
         }
         const std::uint32_t slot = new_slot();
         if (start) {
@@ -71,7 +71,7 @@ class Scopes {
         return slot;
     }
 
-    Ref find(const std::string& name) {
+    Ref find(const std::string& name, bool read = true) {
         const Frame& own = frames_.back();
         for (auto scope = own.scopes.rbegin(); scope != own.scopes.rend(); ++scope) {
             if (const auto found = scope->names.find(name); found != scope->names.end()) {
@@ -89,6 +89,10 @@ class Scopes {
         const auto [at, fresh] = hosts_.try_emplace(name, hosts_.size());
         if (fresh) {
             program_.host_names.push_back(name);
+            program_.host_read.push_back(false);
+        }
+        if (read) {
+            program_.host_read[at->second] = true;
         }
         return {Ref::Place::kHost, static_cast<std::uint32_t>(at->second)};
     }

@@ -42,7 +42,11 @@ rule R900 "model is away" mode fallback
 )";
 
 inline PackFiles pack_files(std::string extra = {}) {
-    return {{"policy.toml", std::string(kPolicy)}, {"rules/t.rules", std::string(kRules) + extra}};
+    return {{"policy.toml", std::string(kPolicy)},
+            {"rules/t.rules", std::string(kRules) + extra},
+            {"encoder.j2",
+             "{{ event.account_id }} {{ windows.n_10m }} "
+             "{% for p in history('account_id', 2) %}{{ p.age_days }} {% endfor %}"}};
 }
 
 inline PackPtr make_pack(PackFiles files) {
@@ -61,14 +65,19 @@ class FakeModel : public ModelSeam {
   public:
     bool available = true;
     std::vector<std::pair<ScoreRequest, std::function<void(const ScoreAnswer&)>>> asked;
-    bool submit(const ScoreRequest& request,
-                std::function<void(const ScoreAnswer&)> done) override {
-        if (available) {
-            asked.emplace_back(request, std::move(done));
+    bool overloaded = false;
+    int times_missed = 0;
+    ModelProfile about;
+    FakeModel() { about.digest = "fake"; }
+    Accepted submit(ScoreRequest request, std::function<void(const ScoreAnswer&)> done) override {
+        if (overloaded || !available) {
+            return overloaded ? Accepted::kOverloaded : Accepted::kUnavailable;
         }
-        return available;
+        asked.emplace_back(std::move(request), std::move(done));
+        return Accepted::kTaken;
     }
-    std::string digest() const override { return "fake"; }
+    void missed() override { ++times_missed; }
+    const ModelProfile& profile() const override { return about; }
     void answer(std::size_t i, float probability) {
         asked[i].second({.ticket = asked[i].first.ticket, .ok = true, .probability = probability});
     }
@@ -82,7 +91,8 @@ class PipelineTest : public ::testing::Test {
         options.snapshot_every = std::chrono::seconds(0);
         options.build = "test";
         pipeline =
-            Pipeline::open(options, pack, *store, loop, metrics, faults, model).value_or_die();
+            Pipeline::open(options, pack, *store, loop, metrics, faults, {model, grey})
+                .value_or_die();
     }
     void reopen() {
         close();
@@ -155,6 +165,7 @@ class PipelineTest : public ::testing::Test {
     VirtualLoop loop{from_micros(1'800'000'000'000'000), &faults};
     FakeModel fake;
     ModelSeam* model = nullptr;
+    GreySeam* grey = nullptr;
     PackPtr pack = make_pack(pack_files());
     std::unique_ptr<Pipeline> pipeline;
 };
