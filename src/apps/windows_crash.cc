@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "apps/cli.h"
+#include "apps/temporary_folder.h"
 #include "apps/windows_verify.h"
 #include "base/faults.h"
 #include "base/log.h"
@@ -39,37 +40,6 @@ struct Message {
     std::uint64_t wrong = 0;
 };
 static_assert(sizeof(Message) <= 512, "smaller than PIPE_BUF: a kill cannot cut a message");
-
-// A temporary folder that goes when it does.
-class TemporaryFolder {
-  public:
-    static Result<TemporaryFolder> make(const std::string& parent) {
-        const char* from_system = std::getenv("TMPDIR");
-        std::string path = !parent.empty()          ? parent
-                           : from_system != nullptr ? std::string(from_system)
-                                                    : std::string("/tmp");
-        path += "/tollgate-verify-XXXXXX";
-        if (::mkdtemp(path.data()) == nullptr) {
-            return Error{Fault::kBadInput, path + ": " + std::strerror(errno)};
-        }
-        return TemporaryFolder(path);
-    }
-    TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) {
-        other.path_.clear();
-    }
-    TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-    ~TemporaryFolder() {
-        if (!path_.empty()) {
-            std::error_code ignored;
-            (void)std::filesystem::remove_all(path_, ignored);
-        }
-    }
-    const std::string& path() const { return path_; }
-
-  private:
-    explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-    std::string path_;
-};
 
 // The child's work on one opened data folder.
 class Child {
@@ -276,7 +246,7 @@ Result<VerifyResult> verify_with_crash(const VerifyInput& input, const VerifyOpt
         return Error{Fault::kBadInput, "--crash-at = " + std::to_string(options.crash_at) +
                                            ", allowed 2.." + std::to_string(input.rows.size())};
     }
-    TG_TRY(const auto folder, TemporaryFolder::make(options.data));
+    TG_TRY(const auto folder, TemporaryFolder::make(options.data, "verify"));
     ProgressBar bar("verify", options.quiet);
     TG_TRY(const LifeResult first,
            run_life(input, folder.path(), options.crash_at, LifeNumber::kFirst, bar));

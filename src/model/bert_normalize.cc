@@ -6,6 +6,7 @@
 #include <unicode/unistr.h>
 
 #include <cstddef>
+#include <utility>
 
 #include "base/utf8_char.h"
 
@@ -40,6 +41,33 @@ char32_t next_char(std::string_view& text) {
     return c;
 }
 
+// The reference's tables are older than ICU's: its categories are those of Unicode 8 and it decomposes
+// as Unicode 12 does. What was assigned later is no mark, no punctuation and no control character
+// to it. tests/golden/make_wordpiece.py holds every such character.
+constexpr std::uint8_t kCategoryVersion = 8;
+constexpr std::uint8_t kDecompositionVersion = 12;
+
+bool assigned_in(char32_t c, std::uint8_t version) {
+    UVersionInfo age{};
+    u_charAge(static_cast<UChar32>(c), age);
+    return age[0] != 0 && age[0] <= version;
+}
+
+bool is_mark(char32_t c) {
+    switch (c) {
+        case 0x1734:  // a mark in Unicode 8, a spacing one since
+            return true;
+        case 0x1885:  // marks since, others in Unicode 8
+        case 0x1886:
+        case 0xA9BD:
+        case 0x111C9:
+            return false;
+        default:
+            return u_charType(static_cast<UChar32>(c)) == U_NON_SPACING_MARK &&
+                   assigned_in(c, kCategoryVersion);
+    }
+}
+
 bool is_dropped(char32_t c) {
     if (c == 0 || c == 0xFFFD) {
         return true;
@@ -51,8 +79,8 @@ bool is_dropped(char32_t c) {
         return c < 0x20 || c == 0x7F;
     }
     const auto category = u_charType(static_cast<UChar32>(c));
-    return category == U_CONTROL_CHAR || category == U_FORMAT_CHAR ||
-           category == U_PRIVATE_USE_CHAR;
+    return category == U_CONTROL_CHAR || category == U_PRIVATE_USE_CHAR ||
+           (category == U_FORMAT_CHAR && assigned_in(c, kCategoryVersion));
 }
 
 // The blocks of the original BERT: CJK ideographs, not kana and not Hangul.
@@ -79,24 +107,55 @@ const icu::Normalizer2* decomposer() {
     return icu::Normalizer2::getNFDInstance(status);
 }
 
-// NFD without its non-spacing marks. (The order of the marks that NFD sets right does not matter:
-// they go.)
-void push_bare(char32_t c, bool lowercase, std::vector<char32_t>& out) {
-    static const icu::Normalizer2* const kNfd = decomposer();
-    icu::UnicodeString parts;
-    if (kNfd == nullptr || kNfd->getDecomposition(static_cast<UChar32>(c), parts) == 0) {
-        if (u_charType(static_cast<UChar32>(c)) != U_NON_SPACING_MARK) {
-            push_lower(c, lowercase, out);
+// NFD without its non-spacing marks, one character after the other.
+class BareWriter {
+  public:
+    BareWriter(bool lowercase, std::vector<char32_t>& out)
+        : lowercase_(lowercase), out_(out), barrier_(out.size()) {}
+
+    void push(char32_t c) {
+        static const icu::Normalizer2* const kNfd = decomposer();
+        icu::UnicodeString parts;
+        if (c < 0xC0 || kNfd == nullptr || !assigned_in(c, kDecompositionVersion) ||
+            kNfd->getDecomposition(static_cast<UChar32>(c), parts) == 0) {
+            push_part(c);
+            return;
         }
-        return;
-    }
-    for (std::int32_t i = 0; i < parts.length(); i = parts.moveIndex32(i, 1)) {
-        const UChar32 part = parts.char32At(i);
-        if (u_charType(part) != U_NON_SPACING_MARK) {
-            push_lower(static_cast<char32_t>(part), lowercase, out);
+        for (std::int32_t i = 0; i < parts.length(); i = parts.moveIndex32(i, 1)) {
+            push_part(static_cast<char32_t>(parts.char32At(i)));
         }
     }
-}
+
+  private:
+    // Marks that stay (spacing ones) stand in the order of their classes, as NFD demands; one
+    // without a class parts those before it from those behind it even where it is taken out.
+    void push_part(char32_t c) {
+        const std::uint8_t order = combining_class(c);
+        if (is_mark(c)) {
+            barrier_ = order == 0 ? out_.size() : barrier_;
+            return;
+        }
+        push_lower(c, lowercase_, out_);
+        if (order == 0) {
+            barrier_ = out_.size();
+            return;
+        }
+        for (std::size_t at = out_.size() - 1;
+             at > barrier_ && combining_class(out_[at - 1]) > order; --at) {
+            std::swap(out_[at], out_[at - 1]);
+        }
+    }
+
+    static std::uint8_t combining_class(char32_t c) {
+        return c >= 0x300 && assigned_in(c, kDecompositionVersion)
+                   ? u_getCombiningClass(static_cast<UChar32>(c))
+                   : std::uint8_t{0};
+    }
+
+    bool lowercase_;
+    std::vector<char32_t>& out_;
+    std::size_t barrier_;  // no mark moves before this
+};
 
 }  // namespace
 
@@ -112,11 +171,14 @@ bool is_bert_punctuation(char32_t c) {
         return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
                (c >= 123 && c <= 126);
     }
-    return u_ispunct(static_cast<UChar32>(c)) != 0;
+    // The last two are punctuation in Unicode 8 and were made a symbol and a mark later.
+    return (u_ispunct(static_cast<UChar32>(c)) != 0 && assigned_in(c, kCategoryVersion)) ||
+           c == 0x166D || c == 0x111C9;
 }
 
 void normalize(const BertNormalizer& how, std::string_view text, std::vector<char32_t>& out) {
     const bool bare = how.strips_accents();
+    BareWriter writer(how.lowercase, out);
     while (!text.empty()) {
         char32_t c = next_char(text);
         if (how.clean_text) {
@@ -136,7 +198,7 @@ void normalize(const BertNormalizer& how, std::string_view text, std::vector<cha
             out.push_back(' ');
         }
         if (bare) {
-            push_bare(c, how.lowercase, out);
+            writer.push(c);
         } else {
             push_lower(c, how.lowercase, out);
         }

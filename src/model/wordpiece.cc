@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/utf8_char.h"
 #include "text/utf8.h"
@@ -70,11 +71,13 @@ Result<WordPiece> WordPiece::from_vocab_txt(std::string_view text,
 
 void WordPiece::encode(std::string_view text, std::size_t max_tokens, Scratch& scratch,
                        Tokens& out) const {
+    TG_CHECK(max_tokens >= 2, "room for the first and the last token");
+    const std::string_view kept = truncate_utf8(text, kMaxTextBytes);
     out.ids.clear();
-    out.total = 2;
+    out.total = kept.size() < text.size() ? 3 : 2;
     out.ids.push_back(first_);
     scratch.chars.clear();
-    normalize(options_.normalizer, truncate_utf8(text, kMaxTextBytes), scratch.chars);
+    normalize(options_.normalizer, kept, scratch.chars);
     const char32_t* at = scratch.chars.data();
     const char32_t* const end = at + scratch.chars.size();
     while (at != end) {

@@ -15,7 +15,7 @@ namespace tollgate {
 
 struct Tokens {
     std::vector<std::int32_t> ids;  // [CLS] … [SEP], at most as many as asked for
-    std::size_t total = 0;          // as many as there would be without the bound
+    std::size_t total = 0;          // as many as there would be without the bound; see encode
 };
 
 struct WordPieceOptions {
@@ -56,8 +56,10 @@ class WordPiece {
         std::string word;                   // UTF-8
         std::vector<std::uint32_t> starts;  // of its characters, and its end
     };
-    // max_tokens >= 2. Cost: one table probe for a word that is in the vocabulary. Allocates
-    // nothing once the buffers have their size.
+    // max_tokens >= 2: [CLS] and [SEP] always stay. A text past kMaxTextBytes is cut there, and its
+    // rest counts one in total. A byte that is no UTF-8 is dropped where the normalizer cleans.
+    // Cost: one table probe for a word that is in the vocabulary. Allocates nothing once the
+    // buffers have their size.
     void encode(std::string_view text, std::size_t max_tokens, Scratch& scratch, Tokens& out) const;
 
   private:
