@@ -48,7 +48,7 @@ def start_server(options: argparse.Namespace, data: pathlib.Path, policy: pathli
                  log: pathlib.Path) -> tuple[subprocess.Popen, str]:
     process = subprocess.Popen(
         [options.binary, "serve", "--data", str(data), "--listen", "127.0.0.1:0", "--policy", str(policy),
-         "--log", str(log)], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+         "--log", str(log), *(["--model", options.model] if options.model else [])], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
     for line in process.stdout:
         if line.startswith("listening on "):
             return process, line.split()[2]
@@ -102,6 +102,7 @@ def main() -> int:
     parser.add_argument("--binary", default="build/release/tollgate")
     parser.add_argument("--input", required=True)
     parser.add_argument("--policy", default="policies/default", help="pack folder (default: policies/default)")
+    parser.add_argument("--model", help="encoder model folder of the server (default: rules alone)")
     parser.add_argument("--history-until", default="2018-08-08")
     parser.add_argument("--until", default="2018-08-18")
     parser.add_argument("--rate", type=float, default=300.0)

@@ -22,6 +22,7 @@ import threading
 import time
 import urllib.parse
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 TENANT = "demo"
 LISTENING = re.compile(r"listening on (http://\S+?)(?: \(admin (http://[^\s)]+)\))?$")
 START_SECONDS = 30
@@ -31,13 +32,14 @@ STOP_SECONDS = 20
 # The command lines, in one place.
 def serve_command(options: argparse.Namespace, folder: pathlib.Path) -> list[str]:
     return [options.binary, "serve", "--data", str(folder / "data"), "--listen", "127.0.0.1:0",
-            "--policy", str(replay_policy(folder)), "--log", str(folder / "server.log")]
+            "--policy", str(replay_policy(folder)), "--model", str(ROOT / "models" / "default"),
+            "--enable-faults", "--log", str(folder / "server.log")]
 
 
 def replay_policy(folder: pathlib.Path) -> pathlib.Path:
     """The default pack on the traffic's own clock: a month of made-up events passes in a minute."""
     copy = folder / "policy"
-    shutil.copytree(pathlib.Path(__file__).resolve().parent.parent / "policies" / "default", copy)
+    shutil.copytree(ROOT / "policies" / "default", copy)
     with (copy / "policy.toml").open("a", encoding="utf-8") as out:
         out.write('\n[time]\nstream_clock = "event"\nmax_ahead = "1d"\n')
     return copy
@@ -109,6 +111,7 @@ class Server:
             match = LISTENING.search(line or "")
             if match:
                 print(f"   {line}", flush=True)
+                self.admin = match.group(2)
                 return match.group(1)
             if line is None:
                 break
@@ -146,13 +149,34 @@ def show_one(url: str, key: str, event: dict) -> None:
     if status != 200:
         sys.exit(f"demo: POST /v1/assessments answered {status}: {answer.decode(errors='replace')}")
     decision = json.loads(answer)
-    print("   -> " + json.dumps({k: decision.get(k) for k in ("id", "decision", "decided_by", "source", "persisted")}))
+    print("   -> " + json.dumps({k: decision.get(k) for k in ("id", "decision", "decided_by", "source", "probability",
+                                                             "score", "band", "persisted")}))
     status, again = call(url, key, "POST", "/v1/assessments", event)
     print(f"   the same event again: {status}, {'the same bytes' if again == answer else 'OTHER BYTES'}")
     status, stored = call(url, key, "GET", f"/v1/assessments/{decision['id']}")
     print(f"   GET /v1/assessments/{decision['id']}: {status}, {len(stored)} bytes")
     if again != answer or status != 200:
         sys.exit("demo: the decision was not kept as answered")
+
+
+def show_frozen(server: "Server", key: str, event: dict) -> None:
+    """Freezes the encoder, assesses, thaws it, and waits until it decides again."""
+    call(server.admin, key, "POST", "/admin/faults", {"worker_frozen": True})
+    for number in range(3):
+        status, answer = call(server.url, key, "POST", "/v1/assessments", {**event, "event_id": f"demo-frozen-{number}"})
+        decision = json.loads(answer)
+        print("   -> " + json.dumps({k: decision.get(k) for k in ("decision", "decided_by", "source", "fallback")}))
+        if status != 200 or decision["source"] != "rules":
+            sys.exit("demo: the rules did not take over")
+        time.sleep(0.1)
+    call(server.admin, key, "POST", "/admin/faults", {"worker_frozen": False})
+    began = time.monotonic()
+    for number in range(500):
+        _, answer = call(server.url, key, "POST", "/v1/assessments", {**event, "event_id": f"demo-thawed-{number}"})
+        if json.loads(answer)["source"] == "model":
+            print(f"   thawed: the model decides again after {1000 * (time.monotonic() - began):.0f} ms")
+            return
+    sys.exit("demo: the model did not come back")
 
 
 def traffic_summary(traffic: pathlib.Path) -> dict:
@@ -190,7 +214,7 @@ def main() -> int:
         lines = run(key_command(options, folder)).split()
         key = lines[-1] if lines else sys.exit("demo: `key create` printed no key")
         print(f"   {key[:6]}... ({len(key)} characters)")
-        say("a server with the built-in policy")
+        say("a server with the default policy and the default encoder")
         server = Server(serve_command(options, folder), folder / "server.log")
         try:
             say("made-up traffic: cards, transfers and credit applications, some of them fraud")
@@ -198,6 +222,8 @@ def main() -> int:
             event = traffic_summary(traffic)
             say(f"the traffic goes through the server, {options.rate} events a second")
             print(run(replay_command(options, traffic, server.url, key), secret=key))
+            say("the model freezes: the rules answer, and name why")
+            show_frozen(server, key, {**event, "event_id": "demo-frozen"})
             say("one event by hand")
             show_one(server.url, key, {**event, "event_id": "demo-by-hand-1"})
         finally:

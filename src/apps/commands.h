@@ -24,6 +24,7 @@ void register_model(CLI::App& app, int& exit_code);
 void register_tokenize(CLI::App& app, int& exit_code);
 void register_kernels(CLI::App& app, int& exit_code);
 void register_selftest(CLI::App& app, int& exit_code);
+void register_eval(CLI::App& app, int& exit_code);
 void register_bench(CLI::App& app, int& exit_code);
 void register_version(CLI::App& app, int& exit_code);
 

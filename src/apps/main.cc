@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
     tollgate::apps::register_tokenize(app, exit_code);
     tollgate::apps::register_kernels(app, exit_code);
     tollgate::apps::register_selftest(app, exit_code);
+    tollgate::apps::register_eval(app, exit_code);
     tollgate::apps::register_bench(app, exit_code);
     tollgate::apps::register_version(app, exit_code);
     try {

@@ -134,6 +134,7 @@ bool ReplayCollector::read_answer(const JsonValue& root, Sample& sample) {
     sample.score = score_of(root, severity);
     sample.flagged = severity >= 2;
     ++report_.by_decision[decision];
+    ++report_.by_band[text_of(root, "band")];
     ++report_.by_source[text_of(root, "source")];
     ++report_.persisted[text_of(root, "persisted")];
     return true;

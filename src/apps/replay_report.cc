@@ -199,6 +199,7 @@ std::string to_json(const ReplayReport& r) {
     write_percentiles(out, "client_lateness_ms", r.client_lateness_ms);
     write_counts(out, "by_source", r.by_source);
     write_counts(out, "by_decision", r.by_decision);
+    write_counts(out, "by_band", r.by_band);
     write_counts(out, "persisted", r.persisted);
     out.key("refused");
     out.begin_object();
@@ -230,6 +231,7 @@ std::string to_table(const ReplayReport& r) {
            grouped(r.unanswered).c_str());
     append_counts(out, "decisions", r.by_decision, r.events);
     append_counts(out, "decided from", r.by_source, r.events);
+    append_counts(out, "bands", r.by_band, r.events);
     append_counts(out, "persisted", r.persisted, r.events);
     append(out, "  %-22s %s sent, %s failed, %s become known after the end\n", "outcomes",
            grouped(r.outcomes_sent).c_str(), grouped(r.outcomes_failed).c_str(),

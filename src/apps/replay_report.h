@@ -62,7 +62,7 @@ struct ReplayReport {
     Percentiles latency_ms;
     Percentiles latency_corrected_ms;
     Percentiles client_lateness_ms;
-    std::map<std::string, std::uint64_t> by_source, by_decision, persisted;
+    std::map<std::string, std::uint64_t> by_source, by_decision, by_band, persisted;
     std::array<LatencyHistogram, kStages.size()> stages;
     std::uint64_t outcomes_sent = 0;
     std::uint64_t outcomes_failed = 0;

@@ -140,8 +140,8 @@ TEST(ReplayReport, JsonHasThePromisedKeys) {
     JsonDocument json;
     const JsonValue root = json.parse(text).value_or_die();
     for (const char* key : {"events", "unanswered", "late", "latency_ms", "latency_corrected_ms",
-                            "by_source", "by_decision", "persisted", "stages_us", "quality",
-                            "client_lateness_ms", "stalls", "cpu", "build"}) {
+                            "by_source", "by_decision", "by_band", "persisted", "stages_us",
+                            "quality", "client_lateness_ms", "stalls", "cpu", "build"}) {
         EXPECT_TRUE(root.find(key).has_value()) << key;
     }
     for (const char* key : {"p50", "p90", "p99", "p999", "max"}) {

@@ -1,5 +1,5 @@
-// `tollgate selftest fallback`: breaks a model in every way on purpose and measures how the rules take
-// over.
+// `tollgate selftest fallback`: breaks a model in every way on purpose and measures how the rules
+// take over.
 #pragma once
 
 #include <cstdint>

@@ -41,9 +41,10 @@ char32_t next_char(std::string_view& text) {
     return c;
 }
 
-// The reference's tables are older than ICU's: its categories are those of Unicode 8 and it decomposes
-// as Unicode 12 does. What was assigned later is no mark, no punctuation and no control character
-// to it. tests/golden/make_wordpiece.py holds every such character.
+// The reference's tables are older than ICU's: its categories are those of Unicode 8, and it
+// decomposes as Unicode 12 does. What was assigned later is no mark, no punctuation and no control
+// character to it (tests/golden/wordpiece/*.chars hold every character). Letters that ICU does not
+// know yet stay as they are.
 constexpr std::uint8_t kCategoryVersion = 8;
 constexpr std::uint8_t kDecompositionVersion = 12;
 
@@ -114,10 +115,10 @@ class BareWriter {
         : lowercase_(lowercase), out_(out), barrier_(out.size()) {}
 
     void push(char32_t c) {
-        static const icu::Normalizer2* const kNfd = decomposer();
+        static const icu::Normalizer2* const nfd = decomposer();
         icu::UnicodeString parts;
-        if (c < 0xC0 || kNfd == nullptr || !assigned_in(c, kDecompositionVersion) ||
-            kNfd->getDecomposition(static_cast<UChar32>(c), parts) == 0) {
+        if (c < 0xC0 || nfd == nullptr || !assigned_in(c, kDecompositionVersion) ||
+            nfd->getDecomposition(static_cast<UChar32>(c), parts) == 0) {
             push_part(c);
             return;
         }

@@ -84,16 +84,22 @@ TEST(EncoderConfig, NamesTheKeyTheValueAndTheRange) {
         {"\"max_position_embeddings\":512", "2 to 8192"},
         {"\"type_vocab_size\":2", "1 to 16"}};
     for (const auto& [member, range] : bounds) {
-        const std::string quoted(member, std::string(member).find(':'));
+        const std::string from = member;
+        const std::string quoted = from.substr(0, from.find(':'));
         const std::string key = quoted.substr(1, quoted.size() - 2);
         const std::string tail = ": it is from " + std::string(range);
+        const auto refused = [&](const std::string& value, const std::string& is) {
+            std::string want = key;
+            want.append(" = ").append(is).append(tail);
+            std::string to = quoted;
+            to.append(":").append(value);
+            EXPECT_EQ(error_of(with(kBert, from, to)), want);
+        };
         for (const char* value : {"0", "-1", "1000001", "9223372036854775807"}) {
-            EXPECT_EQ(error_of(with(kBert, member, quoted + ":" + value)),
-                      key + " = " + value + tail);
+            refused(value, value);
         }
         for (const char* value : {"null", "\"6\"", "6.0", "18446744073709551615", "1e3"}) {
-            EXPECT_EQ(error_of(with(kBert, member, quoted + ":" + value)),
-                      key + " = no integer" + tail);
+            refused(value, "no integer");
         }
         EXPECT_EQ(error_of(with(kBert, quoted, "\"other\"")), key + " is missing");
     }

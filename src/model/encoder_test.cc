@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/alloc_count.h"
+#include "base/testing/alloc_counter.h"
 #include "tensor/safetensors.h"
 
 namespace tollgate {

@@ -15,9 +15,9 @@ namespace {
 const std::string kGolden = std::string(TG_SOURCE_DIR) + "/tests/golden/wordpiece/";
 
 struct Setting {
-    const char* name;
+    const char* name = "";
     BertNormalizer normalizer;
-    std::size_t texts;
+    std::size_t texts = 0;
 };
 // As SETTINGS of the script.
 const Setting kSettings[] = {

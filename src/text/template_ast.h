@@ -48,6 +48,8 @@ enum class Op : std::uint8_t {
 };
 enum class Compare : std::uint8_t { kEq, kNe, kLt, kLe, kGt, kGe, kIn, kNotIn };
 
+struct NamedExpr;
+
 struct Expr {
     Op op = Op::kConstant;
     std::uint32_t line = 0;
@@ -56,10 +58,15 @@ struct Expr {
     TemplateValue value;
     std::string text;
     std::vector<Expr> kids;
-    std::vector<std::pair<std::string, Expr>> named;
+    std::vector<NamedExpr> named;
     std::vector<Compare> compares;
     std::int32_t builtin = -1;  // kFilter, kTest: which; -1 for a host's filter at `host`
     std::uint32_t host = 0;
+};
+
+struct NamedExpr {
+    std::string name;
+    Expr value;
 };
 
 enum class Do : std::uint8_t {

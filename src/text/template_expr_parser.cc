@@ -497,7 +497,7 @@ Status ExprParser::call_arguments(Expr& call) {
             std::string name = next().text;
             next();
             TG_TRY(Expr value, expression());
-            call.named.emplace_back(std::move(name), std::move(value));
+            call.named.push_back({std::move(name), std::move(value)});
         } else {
             if (!call.named.empty()) {
                 return error("a positional argument follows a named one");
