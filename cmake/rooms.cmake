@@ -7,7 +7,7 @@ add_custom_target(unit_tests)
 add_custom_target(tsan_tests)
 add_custom_target(fuzzers)
 add_custom_target(benchmarks)
-set(TG_TSAN_ROOMS base decision store pipeline)
+set(TG_TSAN_ROOMS base decision store engine pipeline)
 
 # tg_gtest(NAME LABEL sources... LINK libraries...): a gtest binary and its ctest.
 function(tg_gtest binary)

@@ -49,6 +49,18 @@ std::vector<std::string> column_names(const std::vector<BucketNumber>& numbers) 
     return out;
 }
 
+// A cell of a CSV; an id may hold commas and quotation marks.
+std::string csv_cell(const std::string& text) {
+    if (text.find_first_of(",\"") == std::string::npos) {
+        return text;
+    }
+    std::string out = "\"";
+    for (const char c : text) {
+        out += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return out + "\"";
+}
+
 // Writes what was asked for, one line an event.
 class Exporter {
   public:
@@ -56,8 +68,8 @@ class Exporter {
         : encoder_(encoder), buckets_(buckets), out_(out) {}
 
     Status write(const FeatureRow& row) {
-        line_ = row.event_id + separator() + number_text(row.at_s) + separator() + row.account_id +
-                separator() + std::string(label_text(row.label));
+        line_ = cell(row.event_id) + separator() + number_text(row.at_s) + separator() +
+                cell(row.account_id) + separator() + std::string(label_text(row.label));
         if (buckets_ != nullptr) {
             if (!began_) {
                 began_ = true;
@@ -76,10 +88,13 @@ class Exporter {
     }
 
   private:
+    // A TSV needs no quotes: ids hold no control characters.
+    std::string cell(const std::string& id) const {
+        return buckets_ != nullptr ? id : csv_cell(id);
+    }
     std::string separator() const { return buckets_ != nullptr ? "\t" : ","; }
 
-    // A history shorter than the longest one seen so far leaves cells empty; the header is of the
-    // first event that has every loop at its full length, so lines before it are kept back.
+    // The header is of the first event; a template that makes other numbers of another is refused.
     Status write_numbers(const FeatureRow& row) {
         numbers_.clear();
         if (Status done = encoder_.numbers(row.input, numbers_); !done) {

@@ -111,7 +111,7 @@ Result<std::uint64_t> for_each_feature_row(const PolicyPack& pack, const std::st
             const FeatureRow out{
                 .event_id = now.event.event_id,
                 .account_id = now.event.account_id,
-                .at_s = static_cast<double>(to_micros(now.event.occurred_at)) * 1e-6,
+                .at_s = static_cast<double>(to_micros(now.event.occurred_at)) / 1e6,
                 .at = now.event.occurred_at,
                 .label = now.label,
                 .input = {.fields = rules.fields,

@@ -95,11 +95,11 @@ TEST_F(FeaturesExport, NumbersHaveTheFinalTruthButWindowsOnlyWhatWasKnown) {
     const std::string traffic =
         line("a", "2026-01-01T00:00:00Z", outcome("a", "fraud", "2026-01-01T02:00:00Z")) +
         line("b", "2026-01-01T01:59:59Z", outcome("b", "legit", "2026-01-09T00:00:00Z")) +
-        line("c", "2026-01-01T02:00:00.5Z");
+        line("c", "2026-01-01T02:00:56.749Z");
     ASSERT_EQ(run(traffic, {"--numbers"}), 0);
     EXPECT_EQ(lines(), (Lines{"event_id,occurred_at,account_id,label,amt,n,bad,gone",
                               "a,1767225600,A,1,12.5,0,0,", "b,1767232799,A,0,12.5,1,0,",
-                              "c,1767232800.5,A,,12.5,2,1,"}));
+                              "c,1767232856.749,A,,12.5,2,1,"}));
 }
 
 TEST_F(FeaturesExport, EarlierEventsFillWindowsAndTheEndIsNotWritten) {

@@ -148,18 +148,29 @@ Status score(const ModelOptions& options) {
     return ok();
 }
 
-// Any encoder, with a head or without: one line of numbers a text.
+void print_row(std::span<const float> row) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        (void)std::printf("%s%.9g", i == 0 ? "" : " ", static_cast<double>(row[i]));
+    }
+    (void)std::printf("\n");
+}
+
+// Any encoder, with a head or without: one line of numbers a text, or a token.
 Status embed(const ModelOptions& options) {
     TG_TRY(const kernels::KernelTable* table, kernels::choose_table(options.choice.kernels));
     TG_TRY(const Precision precision, precision_of(options.choice.precision));
     TG_TRY(const auto tokenizer, WordPiece::load(options.choice.folder));
     TG_TRY(const auto encoder,
            Encoder::load(options.choice.folder, *table, {.precision = precision}));
+    if (tokenizer.size() > encoder->config().vocab_size) {
+        return Error{Fault::kBadInput, "the vocabulary is larger than the model's"};
+    }
     TG_TRY(const auto lines, LineReader::open(options.input));
     const std::size_t most = encoder->config().max_positions;
+    const std::size_t hidden = encoder->config().hidden_size;
     TileLane lane(2, ThreadRole::kBackground, "embed");
     EncoderWorkspace work(encoder->config(), most, 1, lane.threads());
-    std::vector<float> out(encoder->config().hidden_size);
+    std::vector<float> out(most * hidden);
     WordPiece::Scratch scratch;
     Tokens tokens;
     for (std::string_view line;;) {
@@ -169,13 +180,19 @@ Status embed(const ModelOptions& options) {
         }
         tokenizer.encode(line, most, scratch, tokens);
         const std::uint32_t starts[] = {0, static_cast<std::uint32_t>(tokens.ids.size())};
-        encoder->pool({.ids = tokens.ids, .starts = starts},
-                      options.pooling == "cls" ? Pooling::kCls : Pooling::kMean, options.normalise,
-                      work, lane, out);
-        for (std::size_t i = 0; i < out.size(); ++i) {
-            (void)std::printf("%s%.9g", i == 0 ? "" : " ", static_cast<double>(out[i]));
+        const TokenBatch batch{.ids = tokens.ids, .starts = starts};
+        if (options.pooling == "rows") {
+            const std::span<float> rows(out.data(), tokens.ids.size() * hidden);
+            encoder->hidden(batch, work, lane, rows);
+            for (std::size_t i = 0; i < tokens.ids.size(); ++i) {
+                print_row(rows.subspan(i * hidden, hidden));
+            }
+            continue;
         }
-        (void)std::printf("\n");
+        const std::span<float> vector(out.data(), hidden);
+        encoder->pool(batch, options.pooling == "cls" ? Pooling::kCls : Pooling::kMean,
+                      options.normalise, work, lane, vector);
+        print_row(vector);
     }
 }
 
@@ -265,8 +282,11 @@ void register_model(CLI::App& app, int& exit_code) {
         }
         add_choice(*command, *options);
         if (std::string_view(name) == "embed") {
-            command->add_option("--pooling", options->pooling, "mean or cls")
-                ->check(CLI::IsMember({"mean", "cls"}))
+            command
+                ->add_option("--pooling", options->pooling,
+                             "mean, cls (through the pooler), or rows: the last hidden states, a "
+                             "line a token")
+                ->check(CLI::IsMember({"mean", "cls", "rows"}))
                 ->capture_default_str();
             command->add_flag("--normalise", options->normalise, "divide by the Euclidean norm");
         }

@@ -53,6 +53,13 @@ const std::vector<Setting>& settings() {
          [](ServeConfig& c, std::uint64_t v) {
              c.pipeline.retention_days = static_cast<std::int64_t>(v);
          }},
+        {"pipeline.snapshot_every_s", 0, 86'400,
+         [](const ServeConfig& c) {
+             return static_cast<std::uint64_t>(c.pipeline.snapshot_every.count());
+         },
+         [](ServeConfig& c, std::uint64_t v) {
+             c.pipeline.snapshot_every = std::chrono::seconds(static_cast<std::int64_t>(v));
+         }},
         {"model.threads", 0, 256, [](const ServeConfig& c) { return c.model_threads; },
          [](ServeConfig& c, std::uint64_t v) { c.model_threads = v; }},
         {"model.queue", 1, 100'000, [](const ServeConfig& c) { return c.encoder.queue; },
@@ -64,13 +71,6 @@ const std::vector<Setting>& settings() {
          [](ServeConfig& c, std::uint64_t v) { c.encoder.batch_tokens = v; }},
         {"model.memory_mb", 1, 1U << 20, [](const ServeConfig& c) { return c.model_memory_mb; },
          [](ServeConfig& c, std::uint64_t v) { c.model_memory_mb = v; }},
-        {"pipeline.snapshot_every_s", 0, 86'400,
-         [](const ServeConfig& c) {
-             return static_cast<std::uint64_t>(c.pipeline.snapshot_every.count());
-         },
-         [](ServeConfig& c, std::uint64_t v) {
-             c.pipeline.snapshot_every = std::chrono::seconds(static_cast<std::int64_t>(v));
-         }},
     };
     return table;
 }

@@ -20,7 +20,8 @@ struct Rendering {
     const EncoderInput* input = nullptr;
     const Buckets* buckets = nullptr;  // null: every field is wanted, numbers are kept
     std::vector<BucketNumber>* numbers = nullptr;
-    std::set<std::string>* names = nullptr;  // collected by the first rendering
+    std::set<std::string>* names = nullptr;  // collected when the pack is loaded
+    bool blank_history = false;              // history() gives rows of which nothing is known
     std::string unknown_name;                // the first name that the pack does not have
 };
 thread_local Rendering* rendering = nullptr;
@@ -103,10 +104,14 @@ class FieldsObject : public TemplateObject {
 
 class WindowsObject : public TemplateObject {
   public:
-    WindowsObject(const WindowPlan& plan, int digits) : digits_(digits) {
+    explicit WindowsObject(const WindowPlan& plan) {
+        names_.reserve(plan.windows.size());
+        digits_.reserve(plan.windows.size());
         for (std::size_t i = 0; i < plan.windows.size(); ++i) {
-            ids_.emplace(plan.windows[i].name, i);
-            names_.push_back(plan.windows[i].name);
+            const WindowDef& window = plan.windows[i];
+            ids_.emplace(window.name, i);
+            names_.push_back(window.name);
+            digits_.push_back(window.type == ValueKind::kMoney ? digits_of(window.currency) : 0);
         }
     }
     TemplateValue attribute(std::string_view name) const override {
@@ -117,14 +122,14 @@ class WindowsObject : public TemplateObject {
             return TemplateValue::none();
         }
         const std::span<const Value> values = rendering->input->windows;
-        return found->second < values.size() ? template_value(values[found->second], digits_)
-                                             : TemplateValue::none();
+        const std::size_t id = found->second;
+        return id < values.size() ? template_value(values[id], digits_[id]) : TemplateValue::none();
     }
 
   private:
-    int digits_;
     std::map<std::string, std::size_t, std::less<>> ids_;
     std::vector<std::string> names_;
+    std::vector<int> digits_;  // of each window's own currency, for money
 };
 
 Result<double> two_numbers(const TemplateCall& call, double& b, const char* what) {
@@ -216,8 +221,9 @@ struct EncoderText::Impl {
     std::unique_ptr<WindowsObject> windows;
     std::vector<std::string> names;
 
+    Status collect_names();
     Status run(Rendering& state, std::string& out) const {
-        const Rendering* const before = std::exchange(rendering, &state);
+        Rendering* const before = std::exchange(rendering, &state);
         std::vector<TemplateValue> values;
         values.reserve(compiled.names().size());
         for (const std::string& name : compiled.names()) {
@@ -227,7 +233,7 @@ struct EncoderText::Impl {
         }
         std::string text;
         Status done = compiled.render(values, text);
-        rendering = const_cast<Rendering*>(before);
+        rendering = before;
         if (!state.unknown_name.empty()) {
             return Error{Fault::kBadInput, "encoder.j2: " + state.unknown_name};
         }
@@ -239,16 +245,46 @@ struct EncoderText::Impl {
     }
 };
 
+// Renders an empty event twice: alone, and with a history of rows of which nothing is known, so
+// that loops over a history are gone through. No event is quite like the second (a stored one has
+// an age and often an amount), so what the template gets wrong there is no error; a name that the
+// pack does not have is.
+Status EncoderText::Impl::collect_names() {
+    const EncoderInput nothing{};
+    std::set<std::string> found;
+    Rendering alone{.input = &nothing,
+                    .buckets = nullptr,
+                    .numbers = nullptr,
+                    .names = &found,
+                    .blank_history = false,
+                    .unknown_name = {}};
+    std::string text;
+    if (Status done = run(alone, text); !done) {
+        return done;
+    }
+    Rendering with_history = alone;
+    with_history.blank_history = true;
+    if (Status done = run(with_history, text); !done && !with_history.unknown_name.empty()) {
+        return done;
+    }
+    names.assign(found.begin(), found.end());
+    return ok();
+}
+
 namespace {
 
 // history("account_id", 6): the stored events of that key before this one, newest first.
-TemplateFunction history_function(const WindowPlan& plan, int digits) {
-    std::vector<std::string> keys;
-    keys.reserve(plan.keys.size());
-    for (const KeySpec& key : plan.keys) {
-        keys.push_back(key.name);
+class HistoryFunction {
+  public:
+    HistoryFunction(const WindowPlan& plan, Currency currency)
+        : slots_(history_slots(plan, currency)) {
+        keys_.reserve(plan.keys.size());
+        for (const KeySpec& key : plan.keys) {
+            keys_.push_back(key.name);
+        }
     }
-    return [&plan, digits, keys](const TemplateCall& call) -> Result<TemplateValue> {
+
+    Result<TemplateValue> operator()(const TemplateCall& call) const {
         if (call.positional.size() != 2 || !call.positional[0].is(TemplateValue::Kind::kString) ||
             !call.positional[1].is(TemplateValue::Kind::kInteger) ||
             call.positional[1].integer() < 1 ||
@@ -257,27 +293,38 @@ TemplateFunction history_function(const WindowPlan& plan, int digits) {
                                                std::to_string(EncoderText::kMaxHistory)};
         }
         const std::string& name = call.positional[0].string();
-        const auto spec = std::find(keys.begin(), keys.end(), name);
-        if (spec == keys.end()) {
+        const auto spec = std::find(keys_.begin(), keys_.end(), name);
+        if (spec == keys_.end()) {
             return Error{Fault::kBadInput,
-                         "history: no window is by \"" + name + "\"" + did_you_mean(name, keys)};
+                         "history: no window is by \"" + name + "\"" + did_you_mean(name, keys_)};
         }
+        return TemplateValue::list(rows(static_cast<std::size_t>(spec - keys_.begin()),
+                                        static_cast<std::size_t>(call.positional[1].integer())));
+    }
+
+  private:
+    TemplateValue::List rows(std::size_t spec, std::size_t most) const {
+        if (rendering->blank_history) {
+            return TemplateValue::List(most, blank_history_row(slots_));
+        }
+        TemplateValue::List out;
         const EncoderInput& input = *rendering->input;
-        TemplateValue::List rows;
         for (std::size_t i = 0; input.keys != nullptr && i < input.keys->count; ++i) {
             const EventKeys::Key& key = input.keys->keys[i];
-            if (static_cast<std::ptrdiff_t>(key.spec) == spec - keys.begin()) {
-                const auto most = static_cast<std::size_t>(call.positional[1].integer());
-                input.store->rows_before(
-                    key, {input.at, input.arrival}, most,
-                    [&](const std::uint64_t* row, Label label) {
-                        rows.push_back(history_row(plan, digits, input.at, row, label));
-                    });
+            if (static_cast<std::size_t>(key.spec) != spec) {
+                continue;
             }
+            input.store->rows_before(key, {input.at, input.arrival}, most,
+                                     [&](const std::uint64_t* row, Label label) {
+                                         out.push_back(history_row(slots_, input.at, row, label));
+                                     });
         }
-        return TemplateValue::list(std::move(rows));
-    };
-}
+        return out;
+    }
+
+    std::vector<HistorySlot> slots_;
+    std::vector<std::string> keys_;
+};
 
 std::unique_ptr<FieldsObject> event_object(const FieldTable& fields, Currency currency,
                                            std::string_view zone, int digits) {
@@ -321,7 +368,7 @@ Result<std::unique_ptr<const EncoderText>> EncoderText::compile(const std::strin
     host.functions.emplace_back("minus", minus);
     host.functions.emplace_back("days_since", days_since);
     host.functions.emplace_back("wants", wants);
-    host.functions.emplace_back("history", history_function(plan, digits));
+    host.functions.emplace_back("history", HistoryFunction(plan, currency));
     const TemplateLimits limits{.steps = 50'000, .depth = 16, .output_bytes = kMaxText};
     TG_TRY(Template compiled, Template::parse("encoder.j2", source, std::move(host), limits));
     for (std::size_t i = 0; i < compiled.names().size(); ++i) {
@@ -334,19 +381,10 @@ Result<std::unique_ptr<const EncoderText>> EncoderText::compile(const std::strin
     }
     auto impl = std::make_unique<Impl>(std::move(compiled));
     impl->event = event_object(fields, currency, zone, digits);
-    impl->windows = std::make_unique<WindowsObject>(plan, digits);
-    const EncoderInput nothing{};
-    std::set<std::string> names;
-    Rendering probe{.input = &nothing,
-                    .buckets = nullptr,
-                    .numbers = nullptr,
-                    .names = &names,
-                    .unknown_name = {}};
-    std::string text;
-    if (Status done = impl->run(probe, text); !done) {
+    impl->windows = std::make_unique<WindowsObject>(plan);
+    if (Status done = impl->collect_names(); !done) {
         return std::move(done).error();
     }
-    impl->names.assign(names.begin(), names.end());
     return std::unique_ptr<const EncoderText>(new EncoderText(std::move(impl)));
 }
 
@@ -356,13 +394,18 @@ Status EncoderText::render(const EncoderInput& input, const Buckets& buckets,
                     .buckets = &buckets,
                     .numbers = nullptr,
                     .names = nullptr,
+                    .blank_history = false,
                     .unknown_name = {}};
     return impl_->run(state, out);
 }
 
 Status EncoderText::numbers(const EncoderInput& input, std::vector<BucketNumber>& out) const {
-    Rendering state{
-        .input = &input, .buckets = nullptr, .numbers = &out, .names = nullptr, .unknown_name = {}};
+    Rendering state{.input = &input,
+                    .buckets = nullptr,
+                    .numbers = &out,
+                    .names = nullptr,
+                    .blank_history = false,
+                    .unknown_name = {}};
     std::string text;
     return impl_->run(state, text);
 }

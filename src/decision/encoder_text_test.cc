@@ -40,18 +40,18 @@ window n_1d   count()       by account_id over 1d excluding current
 window sum_1d sum(amount)   by account_id over 1d excluding current
 window max_1d max(amount)   by account_id over 1d excluding current
 window seen   first_seen()  by account_id over 1d excluding current
-window last   last(channel) by account_id over 1d excluding current
+window chan   last(channel) by account_id over 1d excluding current
 window bad_1d count()       by account_id over 1d excluding current where label = fraud
 keep   half = amount / USD 2.00
 window halves max(half)     by account_id over 1d excluding current
 rule R001 "uses them" review if n_1d > 90 and sum_1d > USD 9.00 and max_1d > USD 9.00 and
-  occurred_at - seen < 1h and last = "ecom" and bad_1d > 1 and halves > 9
+  occurred_at - seen < 1h and chan = "ecom" and bad_1d > 1 and halves > 9
 )";
 
 constexpr std::string_view kYenRules =
     R"(ruleset "yen" version 1 currency JPY tz "UTC" on_error review
 window yen_1d sum(amount) by account_id over 1d excluding current
-rule R001 "uses it" review if yen_1d > JPY 9
+rule R002 "uses it" review if yen_1d > JPY 9
 )";
 
 PackFiles files(const std::string& encoder) {
@@ -154,13 +154,13 @@ TEST(EncoderEvent, FieldsHaveTheirDottedNamesAndTheirKinds) {
     Desk desk(
         "{{ event.event_type }} {{ event.amount }} {{ event.currency }} {{ event.channel }} "
         "{{ event.counterparty.category }} {{ event.device.ip_country }} {{ event.memo }} "
-        "{{ event.attributes.home_country }} {{ event.attributes.age + 1 }} "
+        "{{ event.attributes.home_country }} {{ event.attributes.age }} "
         "{{ event.attributes.income }} {{ event.occurred_at }}");
     desk.send({.amount = "10.50",
                .more = R"(,"counterparty":{"category":"5411"},"channel":"ecom","memo":"a boat",)"
                        R"("device":{"ip_country":"KR"},)"
                        R"("attributes":{"home_country":"FR","age":41,"income":"300.25"})"});
-    EXPECT_EQ(desk.text(), "payment 10.5 USD ecom 5411 KR a boat FR 42 300.25 1772409600.0");
+    EXPECT_EQ(desk.text(), "payment 10.5 USD ecom 5411 KR a boat FR 41 300.25 1772409600.0");
 }
 
 TEST(EncoderEvent, HourAndWeekdayAreOfThePacksZone) {
@@ -191,7 +191,7 @@ TEST(EncoderEvent, WhatIsMissingIsNone) {
 
 TEST(EncoderWindows, AreThoseOfThisEventInUnitsAndSeconds) {
     Desk desk(
-        "{{ windows.n_1d }} {{ windows.sum_1d }} {{ windows.max_1d }} {{ windows.last }} "
+        "{{ windows.n_1d }} {{ windows.sum_1d }} {{ windows.max_1d }} {{ windows.chan }} "
         "{{ days_since(windows.seen) }}");
     desk.send({.at = "2026-03-02T00:00:00Z", .amount = "10.25", .more = R"(,"channel":"pos")"});
     desk.send({.at = "2026-03-02T06:00:00Z", .amount = "2.50", .more = R"(,"channel":"ecom")"});
@@ -218,9 +218,9 @@ TEST(EncoderHistory, IsNewestFirstOfThatKeyWithoutTheEventItself) {
     desk.send({.at = "2026-03-02T00:00:00Z", .amount = "2.00", .more = R"(,"channel":"ecom")"});
     desk.send({.at = "2026-03-02T00:00:00Z", .account = "B", .amount = "7.00"});
     desk.send({.at = "2026-03-02T00:00:00Z", .amount = "3.00"});
-    EXPECT_EQ(desk.text(), "0.0/2.0/1.0/ecom/None 1.0/1.0/0.5/None/None");
+    EXPECT_EQ(desk.text(), "0.0/2.0/1/ecom/None 1.0/1.0/0.5/None/None");
     desk.send({.at = "2026-03-02T12:00:00Z", .amount = "4.00"});
-    EXPECT_EQ(desk.text(), "0.5/3.0/1.5/None/None 0.5/2.0/1.0/ecom/None 1.5/1.0/0.5/None/None");
+    EXPECT_EQ(desk.text(), "0.5/3.0/1.5/None/None 0.5/2.0/1/ecom/None 1.5/1.0/0.5/None/None");
     desk.send({.at = "2026-03-03T00:00:00Z", .account = "C"});
     EXPECT_EQ(desk.text(), "");
 }
@@ -230,10 +230,10 @@ TEST(EncoderHistory, KnowsALabelFromTheTimeItIsKnown) {
     desk.send({.at = "2026-03-02T00:00:00Z"});
     desk.label(Label::kFraud, "2026-03-02T18:00:00Z");
     desk.send({.at = "2026-03-02T12:00:00Z"});
-    EXPECT_EQ(desk.text(), "0.5/10.0/5.0/None/None");
+    EXPECT_EQ(desk.text(), "0.5/10.0/5/None/None");
     desk.label(Label::kLegit, "2026-03-02T13:00:00Z");
     desk.send({.at = "2026-03-02T18:00:00Z"});
-    EXPECT_EQ(desk.text(), "0.25/10.0/5.0/None/legit 0.75/10.0/5.0/None/fraud");
+    EXPECT_EQ(desk.text(), "0.25/10.0/5/None/legit 0.75/10.0/5/None/fraud");
 }
 
 // The store keeps an amount per rule set's currency; `amount` is the pack's.
@@ -258,11 +258,12 @@ TEST(EncoderFunctions, AnswerNoneForNone) {
 TEST(EncoderBucket, MakesTheWordsThatTheModelReads) {
     Desk desk(
         "{{ event.amount | bucket('amt') }}\n\n  {{ none | bucket('none') }}\t"
-        "{{ undefined_here | bucket('undef') if false else event.memo | bucket('memo') }}\n"
+        "{{ {}.undefined | bucket('undef') }} {{ event.memo | bucket('memo') }}\n"
         "{% if wants('free') %}{{ event.memo }}{% endif %}\n");
     desk.send({.amount = "30.00", .more = R"(,"memo":"a \t\n boat")"});
     EXPECT_EQ(desk.text(buckets(R"({"amt":[10,20],"none":[1],"free":[]})")), "amt2 nonena a boat");
     EXPECT_EQ(desk.text(buckets(R"({"memo":[1]})")), "memona");  // a text is no number
+    EXPECT_EQ(desk.text(buckets(R"({"undef":[1]})")), "undefna");
     EXPECT_EQ(desk.text(buckets("{}")), "");
 }
 

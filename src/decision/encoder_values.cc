@@ -36,10 +36,36 @@ TemplateValue template_value(const Value& value, int digits) {
     return TemplateValue::string(std::string(text));
 }
 
-TemplateValue history_row(const WindowPlan& plan, int digits, EventTime now,
+std::vector<HistorySlot> history_slots(const WindowPlan& plan, Currency currency) {
+    std::vector<HistorySlot> out;
+    out.reserve(plan.layout.slots.size());
+    for (const RowSlot& slot : plan.layout.slots) {
+        const std::size_t sign = slot.name.find('@');
+        std::string name = slot.name.substr(0, sign);
+        int digits = digits_of(currency);
+        if (name.starts_with("keep:")) {
+            name = name.substr(5);
+        }
+        if (sign != std::string::npos) {
+            const std::string code = slot.name.substr(sign + 1);
+            const Result<Currency> of = currency_of(code);
+            if (of && *of != currency) {
+                digits = digits_of(*of);
+                name += "_" + code;
+            }
+        }
+        for (char& c : name) {
+            c = c == '.' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        }
+        out.push_back({.name = std::move(name), .slot = slot, .digits = digits});
+    }
+    return out;
+}
+
+TemplateValue history_row(std::span<const HistorySlot> slots, EventTime now,
                           const std::uint64_t* row, Label label) {
     TemplateValue::Map out;
-    out.reserve(plan.layout.slots.size() + 2);
+    out.reserve(slots.size() + 2);
     const auto at = static_cast<std::int64_t>(row[kRowTime]);
     out.emplace_back("age_days",
                      TemplateValue::real(static_cast<double>(to_micros(now) - at) / 8.64e10));
@@ -47,15 +73,19 @@ TemplateValue history_row(const WindowPlan& plan, int digits, EventTime now,
                      label == Label::kNone
                          ? TemplateValue::none()
                          : TemplateValue::string(label == Label::kFraud ? "fraud" : "legit"));
-    for (const RowSlot& slot : plan.layout.slots) {
-        std::string name = slot.name.substr(0, slot.name.find('@'));
-        if (name.starts_with("keep:")) {
-            name = name.substr(5);
-        }
-        for (char& c : name) {
-            c = c == '.' ? '_' : c;
-        }
-        out.emplace_back(std::move(name), template_value(read_slot(slot, row), digits));
+    for (const HistorySlot& of : slots) {
+        out.emplace_back(of.name, template_value(read_slot(of.slot, row), of.digits));
+    }
+    return TemplateValue::map(std::move(out));
+}
+
+TemplateValue blank_history_row(std::span<const HistorySlot> slots) {
+    TemplateValue::Map out;
+    out.reserve(slots.size() + 2);
+    out.emplace_back("age_days", TemplateValue::none());
+    out.emplace_back("label", TemplateValue::none());
+    for (const HistorySlot& of : slots) {
+        out.emplace_back(of.name, TemplateValue::none());
     }
     return TemplateValue::map(std::move(out));
 }

@@ -13,7 +13,7 @@ def documented(prefix):
 
 
 def test_the_settings_table_is_what_print_config_prints():
-    page = dict(re.findall(r"^\| `((?:server|store|windows|pipeline)\.\w+)` \| `([^`]*)` \|", PAGE, re.MULTILINE))
+    page = dict(re.findall(r"^\| `((?:server|store|windows|model|pipeline)\.\w+)` \| `([^`]*)` \|", PAGE, re.MULTILINE))
     binary, section = {}, ""
     for line in run("serve", "--print-config").stdout.splitlines():
         if match := re.match(r"\[(\w+)\]$", line):

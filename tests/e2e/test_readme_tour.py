@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 import pytest
+import tollgate
 from tollgate import BINARY, PATIENCE, ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -23,6 +24,7 @@ def place(tmp_path):
     """A folder in which the printed paths hold."""
     (tmp_path / "build/release").mkdir(parents=True)
     (tmp_path / "build/release/tollgate").symlink_to(pathlib.Path(BINARY).resolve())
+    (tmp_path / "models").symlink_to(tollgate.ROOT / "models")
     return tmp_path
 
 
