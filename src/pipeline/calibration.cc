@@ -181,9 +181,11 @@ Result<Calibration> fit_calibration(std::span<const double> logits,
     const std::size_t above = find_high(file, options.decline_precision, out.p_high);
     const auto wanted =
         static_cast<std::size_t>(options.grey_share * static_cast<double>(out.rows));
-    std::size_t last = std::min(above + wanted, file.probabilities.size() - 1);
+    // Of a file that is nearly all fraud everything may lie above.
+    std::size_t last = std::max(above, std::min(above + wanted, file.probabilities.size() - 1));
     // Equal probabilities stay together: the knot lies above those that would pass the share.
-    while (last > above && file.probabilities[last - 1] == file.probabilities[last]) {
+    while (last > above && last < file.probabilities.size() &&
+           file.probabilities[last - 1] == file.probabilities[last]) {
         --last;
     }
     out.p_low = last > above ? file.probabilities[last - 1]

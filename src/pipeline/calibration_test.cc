@@ -85,6 +85,19 @@ TEST(Calibration, NothingDeclinesWhenNoPrecisionIsReached) {
     EXPECT_NEAR(fitted->grey_share, 0.02, 0.001);
 }
 
+TEST(Calibration, AFileThatIsNearlyAllFraudHasNothingGrey) {
+    Labelled data;
+    for (int i = 0; i < 1000; ++i) {
+        data.logits.push_back(0.01 * i);
+        data.fraud.push_back(i % 25 == 0 && i < 900 ? 0 : 1);
+    }
+    const auto fitted =
+        fit_calibration(data.logits, data.fraud, {.grey_share = 0.02, .decline_precision = 0.9});
+    ASSERT_TRUE(fitted) << fitted.error().message;
+    EXPECT_EQ(fitted->grey_share, 0.0);
+    EXPECT_TRUE(parse_calibration(to_json(*fitted)));
+}
+
 TEST(Calibration, RefusesTooFewAndScoresThatFall) {
     Labelled few = drawn(1.0, 0.0, 30);
     EXPECT_FALSE(fit_calibration(few.logits, few.fraud, {}));

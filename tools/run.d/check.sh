@@ -89,7 +89,7 @@ stage_tsan() {
         wrap=(setarch -R)
     fi
     TSAN_OPTIONS=suppressions=$ROOT/tools/tsan.supp:halt_on_error=1:second_deadlock_stack=1 \
-        "${wrap[@]}" ctest --test-dir build/tsan -R '^(base|decision|store|pipeline)$' -j "$(jobs)" \
+        "${wrap[@]}" ctest --test-dir build/tsan -R '^(base|decision|store|engine|pipeline)$' -j "$(jobs)" \
         --no-tests=error --output-on-failure --timeout 900
 }
 
