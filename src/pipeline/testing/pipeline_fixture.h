@@ -90,9 +90,8 @@ class PipelineTest : public ::testing::Test {
         PipelineOptions options;
         options.snapshot_every = std::chrono::seconds(0);
         options.build = "test";
-        pipeline =
-            Pipeline::open(options, pack, *store, loop, metrics, faults, {model, grey})
-                .value_or_die();
+        pipeline = Pipeline::open(options, pack, *store, loop, metrics, faults, {model, grey})
+                       .value_or_die();
     }
     void reopen() {
         close();
