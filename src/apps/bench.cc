@@ -9,6 +9,43 @@
 
 namespace tollgate::apps {
 
+namespace {
+
+void register_encoder(CLI::App& bench, int& exit_code) {
+    auto options = std::make_shared<BenchEncoderOptions>();
+    CLI::App* encoder = bench.add_subcommand(
+        "encoder",
+        "Time a model's forward pass at several shapes, interleaved, beside the machine's peak.\n"
+        "  tollgate bench encoder --model models/default --shapes 1x30,8x30\n"
+        "Ids are random: the time does not depend on them. bench/peers/encoder compares with other "
+        "engines.");
+    encoder->add_option("--model", options->model, "model folder; no tokenizer is needed")
+        ->required();
+    encoder->add_option("--shapes", options->shapes, "BATCHxTOKENS, separated by commas")
+        ->capture_default_str();
+    encoder->add_option("--threads", options->threads, "of the lane, 1..64")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
+    encoder->add_option("--kernels", options->kernels,
+                        "kernel table (default: the best; see `tollgate kernels`)");
+    encoder->add_option("--precision", options->precision, "fp32 or int8")
+        ->check(CLI::IsMember({"fp32", "int8"}))
+        ->capture_default_str();
+    encoder->add_option("--seconds", options->seconds, "to measure, 0.1..3600")
+        ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
+    encoder->add_option("--json", options->json, "write the figures to this file, too");
+    encoder->add_flag(
+        "--serve", options->serve,
+        "read requests \"BATCH TOKENS id id ...\" from standard input and answer each "
+        "with \"MS value value ...\"");
+    encoder->add_flag("--quiet", options->quiet, "no progress line");
+    encoder->callback(
+        [options, &exit_code] { exit_code = report("bench encoder", bench_encoder(*options)); });
+}
+
+}  // namespace
+
 void register_bench(CLI::App& app, int& exit_code) {
     CLI::App* bench = app.add_subcommand(
         "bench",
@@ -51,6 +88,7 @@ void register_bench(CLI::App& app, int& exit_code) {
         ->check(CLI::Range(1'000, 10'000'000))
         ->capture_default_str();
     echo->add_option("--connections", echoed->connections, "1..4096")->capture_default_str();
+    register_encoder(*bench, exit_code);
     echo->callback([echoed, &exit_code] { exit_code = report("bench echo", bench_echo(*echoed)); });
 }
 

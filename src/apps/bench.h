@@ -27,4 +27,17 @@ struct BenchEchoOptions {
 // Sends the bodies of `input` flat out to an echo server that does nothing else.
 Status bench_echo(const BenchEchoOptions& options);
 
+struct BenchEncoderOptions {
+    std::string model;  // folder: config.json and model.safetensors
+    std::string kernels;
+    std::string precision = "int8";
+    std::string shapes = "1x32,1x64,1x128,1x256,8x64";
+    std::string json;
+    std::size_t threads = 2;
+    double seconds = 10.0;
+    bool serve = false;  // answer shapes that come line by line on standard input
+    bool quiet = false;
+};
+Status bench_encoder(const BenchEncoderOptions& options);
+
 }  // namespace tollgate::apps

@@ -7,15 +7,19 @@
 
 #include "apps/cli.h"
 #include "apps/commands.h"
+#include "apps/cpu.h"
 #include "apps/line_reader.h"
 #include "apps/open_model.h"
 #include "apps/open_pack.h"
+#include "apps/peaks.h"
 #include "base/hash.h"
 #include "tensor/mapped_file.h"
 
 namespace tollgate::apps {
 
 namespace {
+
+constexpr std::size_t kReadBuffer = std::size_t{256} << 20;
 
 struct ModelOptions {
     ModelChoice choice;
@@ -214,7 +218,7 @@ Status tokenize(const ModelOptions& options) {
     }
 }
 
-Status list_kernels() {
+Status list_kernels(bool peaks) {
     bool first = true;
     for (const kernels::TableChoice& choice : kernels::known_tables()) {
         const bool taken = choice.table != nullptr && first;
@@ -224,6 +228,18 @@ Status list_kernels() {
                                                   : "available",
                           choice.reason.c_str());
         first = first && choice.table == nullptr;
+        if (peaks && choice.table != nullptr && choice.table->peak_s8.run != nullptr) {
+            (void)std::printf("%-18s one core at most: int8 %.0f, fp32 %.0f GMAC/s\n", "",
+                              peak_gmacs(choice.table->peak_s8),
+                              peak_gmacs(choice.table->peak_f32));
+        }
+    }
+    for (const std::size_t threads : {std::size_t{1}, cpu_threads()}) {
+        if (peaks && (threads == 1 || cpu_threads() > 1)) {
+            (void)std::printf("%-18s %zu thread%s read %.0f GB/s out of %zu MiB\n", "", threads,
+                              threads == 1 ? "" : "s", read_bandwidth(kReadBuffer, threads),
+                              kReadBuffer >> 20);
+        }
     }
     return ok();
 }
@@ -311,9 +327,14 @@ void register_tokenize(CLI::App& app, int& exit_code) {
 }
 
 void register_kernels(CLI::App& app, int& exit_code) {
-    CLI::App* command = app.add_subcommand(
-        "kernels", "List the kernel tables and why each was taken or declined on this machine.");
-    command->callback([&exit_code] { exit_code = report("kernels", list_kernels()); });
+    CLI::App* command = app.add_subcommand("kernels",
+                                           "List the kernel tables, why each was taken or declined "
+                                           "on this machine, and what a core can "
+                                           "do at most.");
+    auto quick = std::make_shared<bool>(false);
+    command->add_flag("--quick", *quick, "do not measure the peaks (about a second)");
+    command->callback(
+        [quick, &exit_code] { exit_code = report("kernels", list_kernels(!*quick)); });
 }
 
 }  // namespace tollgate::apps

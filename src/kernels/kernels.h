@@ -28,11 +28,13 @@ struct PackedF32 {
     std::size_t k = 0;
 };
 
-// Weights in [-127, 127] with one scale per output, packed by pack_s8(): [n/16][k/4][16][4], k and
-// n filled up with zeros.
+// Weights in [-127, 127] with one scale per output, packed by pack_s8(): [n/16][k/4][16][4], k
+// filled up to 64 and n to 16 with zeros. One form for every table: sixteen groups are one B tile
+// of AMX.
 struct PackedS8 {
-    const std::int8_t* data = nullptr;  // 64-byte aligned
-    const float* scale = nullptr;       // n filled up to 16
+    const std::int8_t* data = nullptr;   // 64-byte aligned
+    const float* scale = nullptr;        // n filled up to 16
+    const std::int32_t* sums = nullptr;  // n filled up to 16: each output's weights added up
     std::size_t n = 0;
     std::size_t k = 0;
 };
@@ -50,8 +52,9 @@ struct Matrix {
     std::size_t stride = 0;
 };
 
-// Activations as int8, one scale per row; rows `stride` bytes apart, a multiple of 4, the bytes
-// past `cols` zero.
+// Activations in [-127, 127], one scale per row, in the table's own form: `quantized_size` bytes a
+// value, `zero_byte` added to each. Rows are `stride` bytes apart, quantized_stride() or more; the
+// places past `cols` hold values of 0.
 struct QuantizedRows {
     std::int8_t* data = nullptr;
     float* scale = nullptr;
@@ -82,30 +85,46 @@ struct LayerNormArgs {
     float epsilon = 1e-12F;
 };
 
-enum class Activation : std::uint8_t { kGeluErf, kGeluTanh, kRelu, kTanh };
+enum class Activation : std::uint8_t { kNone, kGeluErf, kGeluTanh, kRelu, kTanh };
+
+// What a product does to each sum before it is stored.
+struct Finish {
+    const float* bias = nullptr;  // n values, or null for none
+    Activation activation = Activation::kNone;
+};
+
+// A loop over registers alone: what the arithmetic units would do if data were free.
+struct PeakLoop {
+    void (*run)(std::size_t rounds) = nullptr;
+    std::size_t work = 0;  // multiply-adds a round
+};
 
 struct KernelTable {
     std::string_view name;  // "ref", "avx2": logged at start-up, part of each decision's provenance
+    // The form of QuantizedRows. Added to each value: 128 where VNNI wants unsigned bytes.
+    std::uint8_t zero_byte = 0;
+    std::uint8_t quantized_size = 1;  // bytes a value: 2 where it is a 16-bit integer
 
-    // y[r, j] = chain over k of x[r, k] * w[j, k], + bias[j], for the outputs of `panels`.
+    // y[r, j] = activation(chain over k of x[r, k] * w[j, k], + bias[j]) for the outputs of
+    // `panels`.
     //
     //   x      m x k   finite
-    //   bias   n       or null for none
     //   y      m x n   must not overlap x
     //
     // Exact:  same bits as ref.
     // Cost:   2*m*n*k operations; w read once per 6 rows of x; no allocation, no threads.
-    // Errors: none; shapes are the caller's promise (linear_f32() below checks them).
-    void (*linear_f32)(const ConstMatrix& x, const PackedF32& w, const float* bias,
+    // Errors: none; shapes are the caller's promise.
+    void (*linear_f32)(const ConstMatrix& x, const PackedF32& w, const Finish& finish,
                        PanelRange panels, const Matrix& y);
 
-    // out.data[r, c] = round(x[r, c] * 127 / peak of row r). Shapes: out.rows = x.rows.
+    // out.data[r, c] = round(x[r, c] * 127 / peak of row r) + zero_byte. Shapes: out.rows = x.rows.
     // Exact: same bits as ref. Source: docs/numerics.md; Jacob et al. 2018, arXiv 1712.05877, 2.
     void (*quantize_rows)(const ConstMatrix& x, const QuantizedRows& out);
 
-    // y = fma(float(int32 sum of x.q * w.q), x.scale * w.scale, bias) for the outputs of `panels`.
-    // Exact: same bits as ref. Cost: 2*m*n*k int8 operations, w read once per 4 rows of x.
-    void (*linear_s8)(const QuantizedRows& x, const PackedS8& w, const float* bias,
+    // y = activation(fma(float(int32 sum of x.q * w.q), x.scale * w.scale, bias)) for the outputs
+    // of `panels`. Exact: same bits as ref. Cost: 2*m*n*k int8 operations, w read once per 4 rows
+    // of x (avx512: 6).
+    void (*linear_s8)(const QuantizedRows& x, const PackedS8& w, const Finish& finish,
                       PanelRange panels, const Matrix& y);
 
     // In place, each element. Exact: same bits as ref.
@@ -118,11 +137,25 @@ struct KernelTable {
     // out = softmax(scale * q k^T) v. Exact: same bits as ref. Cost: 4*rows*positions*width.
     // Source: Vaswani et al. 2017, arXiv 1706.03762, 3.2.1.
     void (*attention)(const AttentionArgs& args);
+
+    // For `tollgate kernels` and shares of the peak; empty where nobody asks (ref).
+    PeakLoop peak_s8;
+    PeakLoop peak_f32;
 };
 
 constexpr std::size_t kPanel = 16;
+// Inner sizes of int8 products are filled up to this.
+constexpr std::size_t kInnerStep = 64;
+constexpr std::size_t groups_of(std::size_t k) {
+    return (k + kInnerStep - 1) / kInnerStep * (kInnerStep / 4);
+}
 constexpr std::size_t panels_of(std::size_t n) {
     return (n + kPanel - 1) / kPanel;
+}
+
+// Bytes from one row of QuantizedRows to the next.
+constexpr std::size_t quantized_stride(const KernelTable& table, std::size_t cols) {
+    return groups_of(cols) * 4 * table.quantized_size;
 }
 
 // Floats of scratch that attention() needs for that many positions of that head width.
@@ -132,8 +165,8 @@ std::size_t attention_scratch(std::size_t positions, std::size_t width);
 std::size_t packed_f32_floats(std::size_t n, std::size_t k);
 void pack_f32(const ConstMatrix& w, float* out);
 std::size_t packed_s8_bytes(std::size_t n, std::size_t k);
-// Quantizes and packs; scale has room for 16 * panels_of(n).
-void pack_s8(const ConstMatrix& w, std::int8_t* out, float* scale);
+// Quantizes and packs; scale and sums have room for 16 * panels_of(n).
+void pack_s8(const ConstMatrix& w, std::int8_t* out, float* scale, std::int32_t* sums);
 
 // One table the program knows, and whether this machine runs it.
 struct TableChoice {

@@ -4,11 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <vector>
 
 #include "base/aligned.h"
+#include "kernels/amx/entry.h"
+#include "kernels/tables.h"
 
 namespace tollgate::kernels {
 namespace {
@@ -42,13 +46,34 @@ void expect_same(const Aligned<float>& a, const Aligned<float>& b, const std::st
     }
 }
 
+constexpr std::array<Activation, 5> kKinds = {Activation::kNone, Activation::kGeluErf,
+                                              Activation::kGeluTanh, Activation::kRelu,
+                                              Activation::kTanh};
+
+// What a table's quantized rows say, whatever its form.
+std::vector<int> values_of(const KernelTable& table, const QuantizedRows& q) {
+    std::vector<int> out;
+    for (std::size_t r = 0; r < q.rows; ++r) {
+        for (std::size_t at = 0; at < q.stride; at += table.quantized_size) {
+            const std::int8_t* from = q.data + r * q.stride + at;
+            std::int16_t wide = 0;
+            std::memcpy(&wide, from, table.quantized_size);
+            out.push_back(
+                table.quantized_size == 2
+                    ? wide
+                    : static_cast<std::int8_t>(static_cast<std::uint8_t>(*from) - table.zero_byte));
+        }
+    }
+    return out;
+}
+
 class EveryTable : public ::testing::TestWithParam<const KernelTable*> {};
 
 TEST_P(EveryTable, LinearF32EqualsRef) {
     Random random(1);
-    for (int round = 0; round < 60; ++round) {
+    for (std::size_t round = 0; round < 60; ++round) {
         const std::size_t m = random.size(1, 15);
-        const std::size_t n = random.size(1, 70);
+        const std::size_t n = random.size(1, 150);
         const std::size_t k = random.size(1, 90);
         Aligned<float> x(m * k);
         Aligned<float> w(n * k);
@@ -61,10 +86,10 @@ TEST_P(EveryTable, LinearF32EqualsRef) {
         Aligned<float> mine(m * n);
         Aligned<float> reference(m * n);
         const PackedF32 weights{packed.data(), n, k};
-        const float* b = round % 2 == 0 ? bias.data() : nullptr;
+        const Finish finish{round % 2 == 0 ? bias.data() : nullptr, kKinds[round % 5]};
         const PanelRange all{0, panels_of(n)};
-        GetParam()->linear_f32({x.data(), m, k, k}, weights, b, all, {mine.data(), m, n, n});
-        ref().linear_f32({x.data(), m, k, k}, weights, b, all, {reference.data(), m, n, n});
+        GetParam()->linear_f32({x.data(), m, k, k}, weights, finish, all, {mine.data(), m, n, n});
+        ref().linear_f32({x.data(), m, k, k}, weights, finish, all, {reference.data(), m, n, n});
         expect_same(mine, reference, "linear_f32");
     }
 }
@@ -80,7 +105,7 @@ TEST_P(EveryTable, LinearF32IsTheProduct) {
     Aligned<float> packed(packed_f32_floats(2, 3));
     pack_f32({w.data(), 2, 3, 3}, packed.data());
     Aligned<float> y(4);
-    GetParam()->linear_f32({x.data(), 2, 3, 3}, {packed.data(), 2, 3}, nullptr, {0, 1},
+    GetParam()->linear_f32({x.data(), 2, 3, 3}, {packed.data(), 2, 3}, {}, {0, 1},
                            {y.data(), 2, 2, 2});
     EXPECT_EQ(y[0], -4.0F);
     EXPECT_EQ(y[1], 14.0F);
@@ -90,11 +115,12 @@ TEST_P(EveryTable, LinearF32IsTheProduct) {
 
 TEST_P(EveryTable, LinearS8EqualsRef) {
     Random random(2);
-    for (int round = 0; round < 60; ++round) {
-        const std::size_t m = random.size(1, 11);
-        const std::size_t n = random.size(1, 70);
+    for (std::size_t round = 0; round < 60; ++round) {
+        const std::size_t m = random.size(1, 70);
+        const std::size_t n = random.size(1, 150);
         const std::size_t k = random.size(1, 130);
-        const std::size_t stride = (k + 3) / 4 * 4;
+        const std::size_t stride = quantized_stride(*GetParam(), k);
+        const std::size_t ref_stride = quantized_stride(ref(), k);
         Aligned<float> x(m * k);
         Aligned<float> w(n * k);
         Aligned<float> bias(n);
@@ -103,23 +129,25 @@ TEST_P(EveryTable, LinearS8EqualsRef) {
         random.fill(bias, 1.0F);
         Aligned<std::int8_t> packed(packed_s8_bytes(n, k));
         Aligned<float> scale(panels_of(n) * kPanel);
-        pack_s8({w.data(), n, k, k}, packed.data(), scale.data());
+        Aligned<std::int32_t> sums(panels_of(n) * kPanel);
+        pack_s8({w.data(), n, k, k}, packed.data(), scale.data(), sums.data());
         Aligned<std::int8_t> q(m * stride);
         Aligned<float> q_scale(m);
-        Aligned<std::int8_t> ref_q(m * stride);
+        Aligned<std::int8_t> ref_q(m * ref_stride);
         Aligned<float> ref_scale(m);
         const QuantizedRows rows{q.data(), q_scale.data(), m, k, stride};
         GetParam()->quantize_rows({x.data(), m, k, k}, rows);
-        const QuantizedRows ref_rows{ref_q.data(), ref_scale.data(), m, k, stride};
+        const QuantizedRows ref_rows{ref_q.data(), ref_scale.data(), m, k, ref_stride};
         ref().quantize_rows({x.data(), m, k, k}, ref_rows);
         expect_same(q_scale, ref_scale, "scale");
-        ASSERT_EQ(std::memcmp(q.data(), ref_q.data(), q.size()), 0);
+        ASSERT_EQ(values_of(*GetParam(), rows), values_of(ref(), ref_rows));
         Aligned<float> mine(m * n);
         Aligned<float> reference(m * n);
-        const PackedS8 weights{packed.data(), scale.data(), n, k};
+        const PackedS8 weights{packed.data(), scale.data(), sums.data(), n, k};
+        const Finish finish{round % 2 == 0 ? bias.data() : nullptr, kKinds[round % 5]};
         const PanelRange all{0, panels_of(n)};
-        GetParam()->linear_s8(rows, weights, bias.data(), all, {mine.data(), m, n, n});
-        ref().linear_s8(ref_rows, weights, bias.data(), all, {reference.data(), m, n, n});
+        GetParam()->linear_s8(rows, weights, finish, all, {mine.data(), m, n, n});
+        ref().linear_s8(ref_rows, weights, finish, all, {reference.data(), m, n, n});
         expect_same(mine, reference, "linear_s8");
     }
 }
@@ -136,14 +164,16 @@ TEST_P(EveryTable, LinearS8DoesNotSaturate) {
         }
         Aligned<std::int8_t> packed(packed_s8_bytes(1, kInner));
         Aligned<float> scale(kPanel);
-        pack_s8({w.data(), 1, kInner, kInner}, packed.data(), scale.data());
-        Aligned<std::int8_t> q(kInner);
+        Aligned<std::int32_t> sums(kPanel);
+        pack_s8({w.data(), 1, kInner, kInner}, packed.data(), scale.data(), sums.data());
+        const std::size_t stride = quantized_stride(*GetParam(), kInner);
+        Aligned<std::int8_t> q(stride);
         Aligned<float> q_scale(1);
-        const QuantizedRows rows{q.data(), q_scale.data(), 1, kInner, kInner};
+        const QuantizedRows rows{q.data(), q_scale.data(), 1, kInner, stride};
         GetParam()->quantize_rows({x.data(), 1, kInner, kInner}, rows);
         Aligned<float> y(1);
-        GetParam()->linear_s8(rows, {packed.data(), scale.data(), 1, kInner}, nullptr, {0, 1},
-                              {y.data(), 1, 1, 1});
+        GetParam()->linear_s8(rows, {packed.data(), scale.data(), sums.data(), 1, kInner}, {},
+                              {0, 1}, {y.data(), 1, 1, 1});
         EXPECT_EQ(y[0], sign * 127.0F * 127.0F * static_cast<float>(kInner));
     }
 }
@@ -152,13 +182,15 @@ TEST_P(EveryTable, QuantizesZerosAndMarksWhatIsNotFinite) {
     Aligned<float> x(3 * 5);
     x[5 + 2] = INFINITY;
     x[10 + 4] = NAN;
-    Aligned<std::int8_t> q(3 * 8);
+    const std::size_t stride = quantized_stride(*GetParam(), 5);
+    Aligned<std::int8_t> q(3 * stride);
     Aligned<float> scale(3);
-    GetParam()->quantize_rows({x.data(), 3, 5, 5}, {q.data(), scale.data(), 3, 5, 8});
+    const QuantizedRows rows{q.data(), scale.data(), 3, 5, stride};
+    GetParam()->quantize_rows({x.data(), 3, 5, 5}, rows);
     EXPECT_EQ(scale[0], 0.0F);
     EXPECT_TRUE(std::isnan(scale[1]));
     EXPECT_TRUE(std::isnan(scale[2]));
-    for (const std::int8_t v : q) {
+    for (const int v : values_of(*GetParam(), rows)) {
         EXPECT_EQ(v, 0);
     }
 }
@@ -182,7 +214,7 @@ TEST_P(EveryTable, ActivationsEqualRef) {
 
 TEST_P(EveryTable, LayerNormEqualsRef) {
     Random random(4);
-    for (int round = 0; round < 60; ++round) {
+    for (std::size_t round = 0; round < 60; ++round) {
         const std::size_t m = random.size(1, 4);
         const std::size_t n = random.size(1, 70);
         Aligned<float> x(m * n);
@@ -203,10 +235,10 @@ TEST_P(EveryTable, LayerNormEqualsRef) {
 
 TEST_P(EveryTable, AttentionEqualsRef) {
     Random random(5);
-    for (int round = 0; round < 60; ++round) {
+    for (std::size_t round = 0; round < 60; ++round) {
         const std::size_t rows = random.size(1, 9);
-        const std::size_t positions = random.size(1, 50);
-        const std::size_t width = random.size(1, 40);
+        const std::size_t positions = random.size(1, 140);
+        const std::size_t width = random.size(1, 80);
         Aligned<float> q(rows * width);
         Aligned<float> k(positions * width);
         Aligned<float> v(positions * width);
@@ -229,7 +261,22 @@ TEST_P(EveryTable, AttentionEqualsRef) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tables, EveryTable, ::testing::ValuesIn(supported_tables()),
+// The machine's tables, and the AMX products over emulated tiles where AVX-512 runs.
+std::vector<const KernelTable*> tables_to_test() {
+    std::vector<const KernelTable*> tables = supported_tables();
+    static const KernelTable kEmulated = [] {
+        KernelTable table = kAmxTable;
+        table.name = "amx_emulated";
+        table.linear_s8 = amx_emulated::linear_s8;
+        return table;
+    }();
+    if (choose_table("avx512")) {
+        tables.insert(tables.begin(), &kEmulated);
+    }
+    return tables;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, EveryTable, ::testing::ValuesIn(tables_to_test()),
                          [](const auto& table) { return std::string(table.param->name); });
 
 TEST(Ref, FunctionsAreAsGoodAsDocumented) {

@@ -5,6 +5,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "kernels/constants.h"
 #include "kernels/tables.h"
 
 namespace tollgate::kernels {
@@ -29,18 +30,43 @@ float exp_of(float x) {
 }
 
 float erf_of(float x) {
-    const float a = std::fabs(x);
-    const float t = 1.0F / std::fma(0.3275911F, a, 1.0F);
-    float p = 1.061405429F;
-    for (const float c : {-1.453152027F, 1.421413741F, -0.284496736F, 0.254829592F}) {
-        p = std::fma(p, t, c);
+    if (std::isnan(x)) {
+        return x;
     }
-    const float y = std::fma(-(p * t), exp_of(-(a * a)), 1.0F);
-    return std::copysign(y, x);
+    x = std::min(std::max(x, -4.0F), 4.0F);
+    const float t = x * x;
+    float p = kErfP[6];
+    float q = kErfQ[4];
+    for (std::size_t i = 6; i-- > 0;) {
+        p = std::fma(p, t, kErfP[i]);
+    }
+    for (std::size_t i = 4; i-- > 0;) {
+        q = std::fma(q, t, kErfQ[i]);
+    }
+    return std::min(std::max((x * p) / q, -1.0F), 1.0F);
 }
 
 float tanh_of(float x) {
     return 1.0F - 2.0F / (exp_of(x + x) + 1.0F);
+}
+
+float activated(Activation kind, float x) {
+    const float half = x * 0.5F;
+    switch (kind) {
+        case Activation::kNone:
+            return x;
+        case Activation::kGeluErf:
+            return std::fma(half, erf_of(x * 0.70710678F), half);
+        case Activation::kGeluTanh: {
+            const float cube = std::fma((0.044715F * x) * x, x, x);
+            return std::fma(half, tanh_of(0.79788456F * cube), half);
+        }
+        case Activation::kRelu:
+            return std::max(x, 0.0F);
+        case Activation::kTanh:
+            break;
+    }
+    return tanh_of(x);
 }
 
 // Sixteen lanes, then the tree.
@@ -62,7 +88,7 @@ class Lanes {
     std::array<float, 16> lane_{};
 };
 
-void linear_f32(const ConstMatrix& x, const PackedF32& w, const float* bias, PanelRange panels,
+void linear_f32(const ConstMatrix& x, const PackedF32& w, const Finish& finish, PanelRange panels,
                 const Matrix& y) {
     for (std::size_t r = 0; r < x.rows; ++r) {
         const float* in = x.data + r * x.stride;
@@ -72,7 +98,8 @@ void linear_f32(const ConstMatrix& x, const PackedF32& w, const float* bias, Pan
             for (std::size_t k = 0; k < w.k; ++k) {
                 sum = std::fma(in[k], column[k * kPanel], sum);
             }
-            y.data[r * y.stride + j] = bias == nullptr ? sum : sum + bias[j];
+            y.data[r * y.stride + j] =
+                activated(finish.activation, finish.bias == nullptr ? sum : sum + finish.bias[j]);
         }
     }
 }
@@ -105,9 +132,9 @@ void quantize_rows(const ConstMatrix& x, const QuantizedRows& out) {
     }
 }
 
-void linear_s8(const QuantizedRows& x, const PackedS8& w, const float* bias, PanelRange panels,
+void linear_s8(const QuantizedRows& x, const PackedS8& w, const Finish& finish, PanelRange panels,
                const Matrix& y) {
-    const std::size_t groups = (w.k + 3) / 4;
+    const std::size_t groups = groups_of(w.k);
     for (std::size_t r = 0; r < x.rows; ++r) {
         const std::int8_t* in = x.data + r * x.stride;
         for (std::size_t j = panels.begin * kPanel; j < std::min(panels.end * kPanel, w.n); ++j) {
@@ -117,27 +144,12 @@ void linear_s8(const QuantizedRows& x, const PackedS8& w, const float* bias, Pan
             for (std::size_t k = 0; k < w.k; ++k) {
                 sum += in[k] * column[(k / 4) * kPanel * 4 + k % 4];
             }
-            y.data[r * y.stride + j] = std::fma(static_cast<float>(sum), x.scale[r] * w.scale[j],
-                                                bias == nullptr ? 0.0F : bias[j]);
+            const float bias = finish.bias == nullptr ? 0.0F : finish.bias[j];
+            y.data[r * y.stride + j] =
+                activated(finish.activation,
+                          std::fma(static_cast<float>(sum), x.scale[r] * w.scale[j], bias));
         }
     }
-}
-
-float activated(Activation kind, float x) {
-    const float half = x * 0.5F;
-    switch (kind) {
-        case Activation::kGeluErf:
-            return std::fma(half, erf_of(x * 0.70710678F), half);
-        case Activation::kGeluTanh: {
-            const float cube = std::fma((0.044715F * x) * x, x, x);
-            return std::fma(half, tanh_of(0.79788456F * cube), half);
-        }
-        case Activation::kRelu:
-            return std::max(x, 0.0F);
-        case Activation::kTanh:
-            break;
-    }
-    return tanh_of(x);
 }
 
 void activate(Activation kind, float* x, std::size_t n) {

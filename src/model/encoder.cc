@@ -35,7 +35,7 @@ EncoderWorkspace::EncoderWorkspace(const EncoderConfig& config, std::size_t max_
       wide_(max_tokens * config.intermediate_size),
       pooled_(max_sequences * config.hidden_size),
       pooled_out_(max_sequences * config.hidden_size),
-      quantized_(max_tokens * (std::max(config.hidden_size, config.intermediate_size) + 4)),
+      quantized_(max_tokens * 2 * (std::max(config.hidden_size, config.intermediate_size) + 4)),
       row_scale_(max_tokens) {
     const std::size_t longest = std::min<std::size_t>(max_tokens, config.max_positions);
     attention_.reserve(lane_threads);

@@ -56,7 +56,7 @@ class EncoderWorkspace {
     std::size_t max_sequences_;
     Aligned<float> x_, y_, q_, kv_, wide_;  // rows x hidden, kv_: 2 hidden, wide_: intermediate
     Aligned<float> pooled_, pooled_out_;    // sequences x hidden
-    Aligned<std::int8_t> quantized_;        // rows x max(hidden, intermediate)
+    Aligned<std::int8_t> quantized_;        // rows x max(hidden, intermediate), 2 bytes each
     Aligned<float> row_scale_;
     std::vector<Aligned<float>> attention_;  // one per lane thread
 };

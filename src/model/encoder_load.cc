@@ -88,7 +88,8 @@ class Reader {
         } else {
             out.s8 = Aligned<std::int8_t>(kernels::packed_s8_bytes(all, k));
             out.scale = Aligned<float>(kernels::panels_of(all) * kernels::kPanel);
-            kernels::pack_s8(view, out.s8.data(), out.scale.data());
+            out.sums = Aligned<std::int32_t>(kernels::panels_of(all) * kernels::kPanel);
+            kernels::pack_s8(view, out.s8.data(), out.scale.data(), out.sums.data());
         }
         return out;
     }

@@ -15,10 +15,11 @@ struct LinearWeights {
     Aligned<float> f32;
     Aligned<std::int8_t> s8;
     Aligned<float> scale;
+    Aligned<std::int32_t> sums;
     Aligned<float> bias;
     std::size_t bytes() const {
         return f32.size() * sizeof(float) + s8.size() +
-               (scale.size() + bias.size()) * sizeof(float);
+               (scale.size() + sums.size() + bias.size()) * sizeof(float);
     }
 };
 

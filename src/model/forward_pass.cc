@@ -14,8 +14,30 @@ using kernels::PanelRange;
 
 namespace {
 
-// Multiply-adds below which a tile is not worth another thread: about 20 us of one AVX2 core.
-constexpr std::size_t kTileWork = 400'000;
+// Multiply-adds below which a tile is not worth another thread (2 to 20 us of one core), and above
+// which it is cut, so that a lane can be stopped within 200 us (design section 6).
+constexpr std::size_t kLeastTile = 400'000;
+constexpr std::size_t kMostTile = 16'000'000;
+// Elements of row work (normalise, quantize) that are worth another thread.
+constexpr std::size_t kLeastRows = 32'768;
+constexpr std::size_t kPanelBlock = 8;  // a tile's panels: two blocks of the widest kernel, so that
+                                        // the second comes in while the first is multiplied
+constexpr std::size_t kRowBlock = 6;    // and rows
+
+constexpr std::size_t up_to(std::size_t n, std::size_t step) {
+    return (n + step - 1) / step * step;
+}
+
+Matrix rows_from(const Matrix& m, std::size_t first, std::size_t count) {
+    return {m.data + first * m.stride, count, m.cols, m.stride};
+}
+ConstMatrix rows_from(const ConstMatrix& m, std::size_t first, std::size_t count) {
+    return {m.data + first * m.stride, count, m.cols, m.stride};
+}
+kernels::QuantizedRows rows_from(const kernels::QuantizedRows& m, std::size_t first,
+                                 std::size_t count) {
+    return {m.data + first * m.stride, m.scale + first, count, m.cols, m.stride};
+}
 
 ConstMatrix readable(const Matrix& m) {
     return {m.data, m.rows, m.cols, m.stride};
@@ -52,60 +74,96 @@ Matrix ForwardPass::first_rows() {
     return {work_.pooled_.data(), batch_.sequences(), hidden_, hidden_};
 }
 
+// f(first row, rows) over all rows, shared out when there is enough to do.
+template <class F>
+void ForwardPass::by_rows(std::size_t rows, std::size_t cols, F f) {
+    const std::size_t each =
+        std::max<std::size_t>(1, std::min(rows, kLeastRows / std::max<std::size_t>(cols, 1)));
+    auto tile = [&](std::size_t index, std::size_t) {
+        f(index * each, std::min(each, rows - index * each));
+    };
+    lane_.run((rows + each - 1) / each, tile);
+}
+
+void ForwardPass::embed_row(std::size_t token, std::size_t position) {
+    const auto id = static_cast<std::size_t>(batch_.ids[token]);
+    TG_CHECK(batch_.ids[token] >= 0 && id < weights_.config.vocab_size, "id in vocabulary");
+    const float* word = weights_.words.data() + id * hidden_;
+    const float* place = weights_.positions.data() + position * hidden_;
+    const float* type = weights_.types.size() == 0 ? nullptr : weights_.types.data();
+    float* to = work_.x_.data() + token * hidden_;
+    for (std::size_t c = 0; c < hidden_; ++c) {
+        to[c] = (type == nullptr ? word[c] : word[c] + type[c]) + place[c];
+    }
+}
+
 void ForwardPass::embed() {
     for (std::size_t s = 0; s < batch_.sequences(); ++s) {
         for (std::size_t t = batch_.starts[s]; t < batch_.starts[s + 1]; ++t) {
-            const auto id = static_cast<std::size_t>(batch_.ids[t]);
-            TG_CHECK(batch_.ids[t] >= 0 && id < weights_.config.vocab_size, "id in vocabulary");
-            const float* word = weights_.words.data() + id * hidden_;
-            const float* place = weights_.positions.data() + (t - batch_.starts[s]) * hidden_;
-            const float* type = weights_.types.size() == 0 ? nullptr : weights_.types.data();
-            float* to = work_.x_.data() + t * hidden_;
-            for (std::size_t c = 0; c < hidden_; ++c) {
-                to[c] = (type == nullptr ? word[c] : word[c] + type[c]) + place[c];
-            }
+            embed_row(t, t - batch_.starts[s]);
         }
     }
-    table_.add_layer_norm({work_.x_.data(), tokens_, hidden_, hidden_}, {},
-                          {weights_.embedding_norm.gamma.data(),
-                           weights_.embedding_norm.beta.data(), weights_.config.layer_norm_eps});
+    normalise({work_.x_.data(), tokens_, hidden_, hidden_}, {}, weights_.embedding_norm);
+}
+
+// x = LayerNorm(x + residual), then quantized for the product that reads it next.
+void ForwardPass::normalise(const Matrix& x, const ConstMatrix& residual, const NormWeights& norm) {
+    aim(readable(x));
+    by_rows(x.rows, x.cols, [&](std::size_t first, std::size_t count) {
+        const ConstMatrix more =
+            residual.data == nullptr ? residual : rows_from(residual, first, count);
+        table_.add_layer_norm(
+            rows_from(x, first, count), more,
+            {norm.gamma.data(), norm.beta.data(), weights_.config.layer_norm_eps});
+        if (weights_.precision == Precision::kInt8) {
+            table_.quantize_rows(rows_from(readable(x), first, count),
+                                 rows_from(quantized_, first, count));
+        }
+    });
+}
+
+void ForwardPass::aim(const ConstMatrix& x) {
+    quantized_ = {work_.quantized_.data(), work_.row_scale_.data(), x.rows, x.cols,
+                  kernels::quantized_stride(table_, x.cols)};
 }
 
 // Quantizes what the next products read; nothing to do in fp32.
 void ForwardPass::prepare(const ConstMatrix& x) {
     if (weights_.precision == Precision::kInt8) {
-        quantized_ = {work_.quantized_.data(), work_.row_scale_.data(), x.rows, x.cols,
-                      (x.cols + 3) / 4 * 4};
-        table_.quantize_rows(x, quantized_);
+        aim(x);
+        by_rows(x.rows, x.cols, [&](std::size_t first, std::size_t count) {
+            table_.quantize_rows(rows_from(x, first, count), rows_from(quantized_, first, count));
+        });
     }
 }
 
-// y = activation(x * w + bias), shared out by panels of outputs.
+// y = activation(x * w + bias), shared out by blocks of outputs and, when there are many, of rows.
 void ForwardPass::multiply(const ConstMatrix& x, const LinearWeights& w, const Matrix& y,
-                           const Activation* activation) {
+                           Activation activation) {
     const std::size_t panels = kernels::panels_of(w.n);
-    const std::size_t panel_work = x.rows * w.k * kPanel;
-    const std::size_t each =
-        std::clamp<std::size_t>(kTileWork / std::max<std::size_t>(panel_work, 1), 1, panels);
-    const std::size_t tiles = (panels + each - 1) / each;
-    const float* bias = w.bias.size() == 0 ? nullptr : w.bias.data();
+    const std::size_t panel_work = std::max<std::size_t>(x.rows * w.k * kPanel, 1);
+    const std::size_t wide = std::min(
+        panels, up_to(std::clamp<std::size_t>(kLeastTile / panel_work, 1, panels), kPanelBlock));
+    const std::size_t most_rows = kMostTile / (wide * w.k * kPanel) / kRowBlock * kRowBlock;
+    const std::size_t tall = std::min(x.rows, std::max(most_rows, kRowBlock));
+    const std::size_t across = (panels + wide - 1) / wide;
+    const std::size_t down = (x.rows + tall - 1) / tall;
+    const kernels::Finish finish{w.bias.size() == 0 ? nullptr : w.bias.data(), activation};
     auto tile = [&](std::size_t index, std::size_t) {
-        const PanelRange range{index * each, std::min(panels, (index + 1) * each)};
+        const std::size_t block = index / down;
+        const PanelRange range{block * wide, std::min(panels, (block + 1) * wide)};
+        const std::size_t first = index % down * tall;
+        const std::size_t count = std::min(tall, x.rows - first);
         if (w.s8.size() > 0) {
-            table_.linear_s8(quantized_, {w.s8.data(), w.scale.data(), w.n, w.k}, bias, range, y);
+            table_.linear_s8(rows_from(quantized_, first, count),
+                             {w.s8.data(), w.scale.data(), w.sums.data(), w.n, w.k}, finish, range,
+                             rows_from(y, first, count));
         } else {
-            table_.linear_f32(x, {w.f32.data(), w.n, w.k}, bias, range, y);
-        }
-        if (activation == nullptr) {
-            return;
-        }
-        const std::size_t begin = range.begin * kPanel;
-        const std::size_t end = std::min(range.end * kPanel, w.n);
-        for (std::size_t r = 0; r < y.rows; ++r) {
-            table_.activate(*activation, y.data + r * y.stride + begin, end - begin);
+            table_.linear_f32(rows_from(x, first, count), {w.f32.data(), w.n, w.k}, finish, range,
+                              rows_from(y, first, count));
         }
     };
-    lane_.run(tiles, tile);
+    lane_.run(across * down, tile);
 }
 
 // Heads of sequences: q has `query_rows_each` rows per sequence, 0 meaning one per token.
@@ -130,7 +188,7 @@ void ForwardPass::attend(std::size_t query_rows_each, const ConstMatrix& q, cons
              .out = {out.data + q_first * out.stride + column, q_rows, width, out.stride}});
     };
     const std::size_t tiles = batch_.sequences() * heads;
-    if (tokens_ * tokens_ / batch_.sequences() * hidden_ < 2 * kTileWork) {
+    if (tokens_ * tokens_ / batch_.sequences() * hidden_ < 2 * kLeastTile) {
         for (std::size_t index = 0; index < tiles; ++index) {
             tile(index, 0);
         }
@@ -139,34 +197,29 @@ void ForwardPass::attend(std::size_t query_rows_each, const ConstMatrix& q, cons
     lane_.run(tiles, tile);
 }
 
-// x = LayerNorm(x + down(gelu(up(x)))), in place.
+// x = LayerNorm(x + down(gelu(up(x)))), in place; x is quantized already, and is again at the end.
 void ForwardPass::feed_forward(const LayerWeights& weights, const Matrix& x) {
     const std::size_t inner = weights_.config.intermediate_size;
     const Matrix wide{work_.wide_.data(), x.rows, inner, inner};
     const Matrix y{work_.y_.data(), x.rows, hidden_, hidden_};
-    prepare(readable(x));
-    multiply(readable(x), weights.up, wide, &weights_.config.activation);
+    multiply(readable(x), weights.up, wide, weights_.config.activation);
     prepare(readable(wide));
-    multiply(readable(wide), weights.down, y, nullptr);
-    table_.add_layer_norm(x, readable(y),
-                          {weights.output_norm.gamma.data(), weights.output_norm.beta.data(),
-                           weights_.config.layer_norm_eps});
+    multiply(readable(wide), weights.down, y, Activation::kNone);
+    normalise(x, readable(y), weights.output_norm);
 }
 
+// x is quantized already: by embed() or by the layer before.
 void ForwardPass::layer(const LayerWeights& weights) {
     const Matrix x{work_.x_.data(), tokens_, hidden_, hidden_};
     const Matrix q{work_.q_.data(), tokens_, hidden_, hidden_};
     const Matrix y{work_.y_.data(), tokens_, hidden_, hidden_};
-    prepare(readable(x));
-    multiply(readable(x), weights.q, q, nullptr);
+    multiply(readable(x), weights.q, q, Activation::kNone);
     multiply(readable(x), weights.kv, {work_.kv_.data(), tokens_, 2 * hidden_, 2 * hidden_},
-             nullptr);
+             Activation::kNone);
     attend(0, readable(q), q);
     prepare(readable(q));
-    multiply(readable(q), weights.out, y, nullptr);
-    table_.add_layer_norm(x, readable(y),
-                          {weights.attention_norm.gamma.data(), weights.attention_norm.beta.data(),
-                           weights_.config.layer_norm_eps});
+    multiply(readable(q), weights.out, y, Activation::kNone);
+    normalise(x, readable(y), weights.attention_norm);
     feed_forward(weights, x);
 }
 
@@ -177,21 +230,18 @@ void ForwardPass::last_layer(const LayerWeights& weights) {
     const Matrix first = first_rows();
     const Matrix q{work_.q_.data(), sequences, hidden_, hidden_};
     const Matrix y{work_.y_.data(), sequences, hidden_, hidden_};
-    prepare(readable(x));
     multiply(readable(x), weights.kv, {work_.kv_.data(), tokens_, 2 * hidden_, 2 * hidden_},
-             nullptr);
+             Activation::kNone);
     for (std::size_t s = 0; s < sequences; ++s) {
         const float* from = x.data + batch_.starts[s] * hidden_;
         std::copy(from, from + hidden_, first.data + s * hidden_);
     }
     prepare(readable(first));
-    multiply(readable(first), weights.q, q, nullptr);
+    multiply(readable(first), weights.q, q, Activation::kNone);
     attend(1, readable(q), q);
     prepare(readable(q));
-    multiply(readable(q), weights.out, y, nullptr);
-    table_.add_layer_norm(first, readable(y),
-                          {weights.attention_norm.gamma.data(), weights.attention_norm.beta.data(),
-                           weights_.config.layer_norm_eps});
+    multiply(readable(q), weights.out, y, Activation::kNone);
+    normalise(first, readable(y), weights.attention_norm);
     feed_forward(weights, first);
 }
 
@@ -219,7 +269,7 @@ void ForwardPass::apply_pooler() {
     const Activation activation = weights_.config.family == EncoderFamily::kDistilBert
                                       ? Activation::kRelu
                                       : Activation::kTanh;
-    multiply(readable(first), *weights_.pooler, out, &activation);
+    multiply(readable(first), *weights_.pooler, out, activation);
     std::copy(out.data, out.data + out.rows * hidden_, first.data);
 }
 
@@ -228,7 +278,7 @@ void ForwardPass::classify(std::span<float> out) {
     const std::size_t labels = weights_.classifier->n;
     TG_CHECK(out.size() == batch_.sequences() * labels, "out: sequences x labels");
     multiply(readable(first_rows()), *weights_.classifier,
-             {out.data(), batch_.sequences(), labels, labels}, nullptr);
+             {out.data(), batch_.sequences(), labels, labels}, Activation::kNone);
 }
 
 void ForwardPass::mean_rows(std::span<float> out) const {

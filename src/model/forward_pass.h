@@ -25,15 +25,21 @@ class ForwardPass {
     void mean_rows(std::span<float> out) const;
 
   private:
+    template <class F>
+    void by_rows(std::size_t rows, std::size_t cols, F f);
     void embed();
+    void embed_row(std::size_t token, std::size_t position);
     void layer(const LayerWeights& weights);
     void last_layer(const LayerWeights& weights);
     void attend(std::size_t query_rows_each, const kernels::ConstMatrix& q,
                 const kernels::Matrix& out);
     void feed_forward(const LayerWeights& weights, const kernels::Matrix& x);
+    void normalise(const kernels::Matrix& x, const kernels::ConstMatrix& residual,
+                   const NormWeights& norm);
+    void aim(const kernels::ConstMatrix& x);
     void prepare(const kernels::ConstMatrix& x);
     void multiply(const kernels::ConstMatrix& x, const LinearWeights& w, const kernels::Matrix& y,
-                  const kernels::Activation* activation);
+                  kernels::Activation activation);
 
     const Encoder::Weights& weights_;
     const kernels::KernelTable& table_;

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "kernels/avx2/entry.h"
+#include "kernels/constants.h"
 
 namespace tollgate::kernels::avx2 {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 #include "kernels/avx2/math.inc"
 
 // Scratch: keys [positions/16][width][16], values [width/16][positions][16], scores of kBlock rows.
-constexpr std::size_t kBlock = 4;
+constexpr std::size_t kBlock = 6;
 
 inline std::size_t up16(std::size_t n) {
     return (n + 15) / 16 * 16;
@@ -49,6 +50,7 @@ inline void chains(const float* x, std::size_t x_stride, const float* panel, std
     for (std::size_t i = 0; i < n; ++i) {
         const __m256 w0 = _mm256_load_ps(panel + i * 16);
         const __m256 w1 = _mm256_load_ps(panel + i * 16 + 8);
+#pragma GCC unroll 8
         for (std::size_t r = 0; r < kRows; ++r) {
             const __m256 a = _mm256_broadcast_ss(x + r * x_stride + i);
             low[r] = _mm256_fmadd_ps(a, w0, low[r]);

@@ -5,13 +5,15 @@
 
 namespace tollgate::kernels::avx2 {
 
-void linear_f32(const ConstMatrix& x, const PackedF32& w, const float* bias, PanelRange panels,
+void linear_f32(const ConstMatrix& x, const PackedF32& w, const Finish& finish, PanelRange panels,
                 const Matrix& y);
-void linear_s8(const QuantizedRows& x, const PackedS8& w, const float* bias, PanelRange panels,
+void linear_s8(const QuantizedRows& x, const PackedS8& w, const Finish& finish, PanelRange panels,
                const Matrix& y);
 void quantize_rows(const ConstMatrix& x, const QuantizedRows& out);
 void activate(Activation kind, float* x, std::size_t n);
 void add_layer_norm(const Matrix& x, const ConstMatrix& residual, const LayerNormArgs& norm);
 void attention(const AttentionArgs& args);
+void peak_s8(std::size_t rounds);
+void peak_f32(std::size_t rounds);
 
 }  // namespace tollgate::kernels::avx2

@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include "kernels/avx2/entry.h"
+#include "kernels/constants.h"
 
 namespace tollgate::kernels::avx2 {
 namespace {
@@ -36,7 +37,8 @@ inline __m256i quantized8(__m256 v, __m256 step) {
     return _mm256_min_epi32(_mm256_max_epi32(q, _mm256_set1_epi32(-127)), _mm256_set1_epi32(127));
 }
 
-inline void quantize_row(const float* in, std::size_t n, float step, std::int8_t* to) {
+// Values as 16-bit integers: what the multiply-add takes (gemm.cc).
+inline void quantize_row(const float* in, std::size_t n, float step, std::int16_t* to) {
     const __m256 steps = _mm256_set1_ps(step);
     for (std::size_t c = 0; c < n; c += 8) {
         const bool whole = n - c >= 8;
@@ -45,43 +47,16 @@ inline void quantize_row(const float* in, std::size_t n, float step, std::int8_t
         const __m256i q = quantized8(v, steps);
         const __m128i half =
             _mm_packs_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1));
-        const __m128i bytes = _mm_packs_epi16(half, half);
         if (whole) {
-            _mm_storel_epi64(reinterpret_cast<__m128i*>(to + c), bytes);
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(to + c), half);
         } else {
-            alignas(16) std::int8_t last[16];
-            _mm_store_si128(reinterpret_cast<__m128i*>(last), bytes);
+            alignas(16) std::int16_t last[8];
+            _mm_store_si128(reinterpret_cast<__m128i*>(last), half);
             for (std::size_t i = c; i < n; ++i) {
                 to[i] = last[i - c];
             }
         }
     }
-}
-
-inline __m256 gelu_erf8(__m256 x) {
-    const __m256 half = _mm256_mul_ps(x, _mm256_set1_ps(0.5F));
-    return _mm256_fmadd_ps(half, erf8(_mm256_mul_ps(x, _mm256_set1_ps(0.70710678F))), half);
-}
-
-inline __m256 gelu_tanh8(__m256 x) {
-    const __m256 half = _mm256_mul_ps(x, _mm256_set1_ps(0.5F));
-    const __m256 square = _mm256_mul_ps(_mm256_mul_ps(_mm256_set1_ps(0.044715F), x), x);
-    const __m256 cube = _mm256_fmadd_ps(square, x, x);
-    return _mm256_fmadd_ps(half, tanh8(_mm256_mul_ps(_mm256_set1_ps(0.79788456F), cube)), half);
-}
-
-inline __m256 activated8(Activation kind, __m256 x) {
-    switch (kind) {
-        case Activation::kGeluErf:
-            return gelu_erf8(x);
-        case Activation::kGeluTanh:
-            return gelu_tanh8(x);
-        case Activation::kRelu:
-            return _mm256_max_ps(_mm256_setzero_ps(), x);
-        case Activation::kTanh:
-            break;
-    }
-    return tanh8(x);
 }
 
 // Eight values at c; zeros past n, so that a lane that has none is left as it is.
@@ -147,7 +122,7 @@ inline float centre_and_square(float* x, float mean, std::size_t n) {
 void quantize_rows(const ConstMatrix& x, const QuantizedRows& out) {
     for (std::size_t r = 0; r < x.rows; ++r) {
         const float* in = x.data + r * x.stride;
-        std::int8_t* to = out.data + r * out.stride;
+        auto* to = reinterpret_cast<std::int16_t*>(out.data + r * out.stride);
         float peak = 0.0F;
         const bool finite = peak_of(in, x.cols, peak);
         out.scale[r] = finite ? peak / 127.0F : __builtin_nanf("");
@@ -156,7 +131,7 @@ void quantize_rows(const ConstMatrix& x, const QuantizedRows& out) {
             continue;
         }
         quantize_row(in, x.cols, 127.0F / peak, to);
-        __builtin_memset(to + x.cols, 0, out.stride - x.cols);
+        __builtin_memset(to + x.cols, 0, out.stride - x.cols * sizeof(std::int16_t));
     }
 }
 
